@@ -55,7 +55,9 @@ class Project:
         self.path = path
         path.mkdir()
         (path / "claims").mkdir()
-        (path / "claims/looks.yaml").write_text("alpha: 0.05\n", encoding="utf-8")
+        (path / "claims/looks.yaml").write_text(
+            "alpha: 0.05\nnot_monotone: {exp1: 1}\n", encoding="utf-8"
+        )
         self.write(ROW)
 
     def write(self, *rows: dict[str, Any]) -> None:
@@ -103,9 +105,11 @@ class Project:
         history = record_history(
             History(path, Path("claims")),
             Ledger(path / "claims"),
+            self.register,
             "exp1",
             planned_rows(self.register, "exp1", RUNS),
             {start.commit for _, start in runs if start.commit},
+            {},
         )
         return registrations(self.register, "exp1", runs, history)[row].text
 
@@ -171,9 +175,42 @@ def test_what_decides_a_claim_cannot_change_after_its_seeds_were_registered(proj
         if registered_again:
             project.enter()
         project.commit()
-        assert "registered its seeds, 0 to 35, " + (
-            "before it" if registered_again else f"with other {part}"
-        ) in project.text(project.begin())
+        assert f"registered its seeds, 0 to 35, with other {part}" in project.text(project.begin())
+
+
+def test_a_second_line_of_a_row_in_the_first_commit_makes_it_exploratory(bare):
+    for margin in (-1.0, 0.5):
+        bare.write({**ROW, "region": {"above": margin}})
+        bare.enter()
+    bare.commit()
+    assert "registered its seeds, 0 to 35, with other region" in bare.text(bare.begin())
+
+
+def test_a_line_of_a_parallel_branch_counts_whatever_the_order_of_parents(bare):
+    bare.commit()
+    bare.git("branch", "side")
+    bare.enter()
+    bare.commit()
+    bare.git("checkout", "side")
+    bare.write({**ROW, "region": {"above": -1.0}})
+    bare.enter()
+    bare.commit()
+    bare.git("merge", "--no-edit", "--strategy-option", "ours", "main")
+    first = bare.git("show", "main:claims/ledger/exp1.jsonl")
+    file = bare.path / "claims/ledger/exp1.jsonl"
+    file.write_text("".join(f"{line}\n" for line in {first, *file.read_text().splitlines()}))
+    bare.commit()
+    assert "with other region" in bare.text(bare.begin())
+
+
+def test_a_line_cannot_say_that_it_is_older_than_the_ledger(bare):
+    (bare.path / "claims/ledger").mkdir()
+    (bare.path / "claims/ledger/exp1.jsonl").touch()
+    bare.commit()
+    run = bare.begin()
+    bare.enter(BEFORE_LEDGER)
+    bare.commit()
+    assert "was not committed when its runs started" in bare.text(run)
 
 
 def test_the_register_in_the_commit_of_a_run_counts_where_there_was_no_ledger(bare):
@@ -311,7 +348,7 @@ def test_without_the_commit_the_runs_records_count(project, tmp_path):
     project.git("clone", "--depth", "1", f"file://{project.path}", str(shallow))
     assert project.text(run, at=shallow) == (
         "registered before these runs (according to the runs' records: this clone is shallow and "
-        "lacks their commit)"
+        "lacks their commit; this clone is shallow, and lines of earlier commits are not known)"
     )
     foreign = Project(tmp_path / "foreign")
     foreign.enter()

@@ -14,7 +14,7 @@ CLAIMS = f"claims/{STUDY}.yaml"
 CODE = "src/journeylab/studies/exp98_planted/compute.py"
 TARGET = f"results/{STUDY}/verdicts.json"
 OTHER = "registered its seeds, 0 to 35, with other"
-BEFORE = "registered its seeds, 0 to 35, before it"
+BEFORE = "registered its seeds, 0 to 35, without it"
 
 
 pytestmark = pytest.mark.system
@@ -113,9 +113,9 @@ ATTACKS = {
     "another margin": (other_margin, f"{OTHER} region"),
     "fewer draws": (fewer_draws, f"{OTHER} settings"),
     "other code of a measure": (other_code, f"{OTHER} code"),
-    "a line deleted": (without_line, BEFORE),
-    "lines edited": (edited_lines, BEFORE),
-    "lines back-dated": (back_dated, BEFORE),
+    "a line deleted": (without_line, f"{OTHER} region"),
+    "lines edited": (edited_lines, f"{OTHER} region"),
+    "lines back-dated": (back_dated, f"{OTHER} region"),
     "a row renamed": (renamed, BEFORE),
     "another row dropped": (dropped, f"{OTHER} alpha, looks or M"),
     "a gate added": (gated, f"{OTHER} gates"),
@@ -156,7 +156,7 @@ def test_seeds_that_were_registered_cannot_be_judged_under_another_row_but_new_o
     commit(project)
     project.snakemake(TARGET)
     assert "registration: exploratory: line " in (text := explained(project))
-    assert BEFORE in text
+    assert f"{OTHER} region" in text
     checked = project.run("journeylab", "register", "--check", check=False)
     assert checked.returncode == 1
     assert f"{LEDGER}: a line of commit " in checked.stderr

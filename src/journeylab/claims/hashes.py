@@ -1,5 +1,6 @@
 """Hashes of every row: of what decides its verdict, whole and in parts, and of its wording."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from journeylab.claims.schema import (
     claim_runs,
     is_named,
 )
+from journeylab.config import canonical
 from journeylab.records.plans import plan_key
 
 FORM = 1
@@ -75,8 +77,12 @@ def row_parts(
             "settings": {name: made.settings for name, made in read.items()},
             "code": {name: made.code for name, made in read.items()},
         }
-        parts[claim.id] = {name: plan_key({name: each})[:12] for name, each in content.items()}
+        parts[claim.id] = {name: _digest({name: each}) for name, each in content.items()}
     return parts
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(canonical(content).encode()).hexdigest()[:32]
 
 
 def _read(register: Register, study: str, claim: Claim) -> dict[str, Any]:

@@ -7,18 +7,18 @@ user commits them. Dates are those of git.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from journeylab.claims.hashes import RunCode, row_hashes, row_parts
-from journeylab.claims.schema import Claim, Register
+from journeylab.claims.schema import Register
 from journeylab.config import Frozen, UserError, build, canonical
 from journeylab.records.files import write_atomic
 from journeylab.records.git import ask_git
-from journeylab.records.plans import plan_key
 
 T = TypeVar("T")
 LEDGER = "ledger"
@@ -93,11 +93,10 @@ _KINDS: dict[str, type[Line]] = {
 
 
 class Entry(NamedTuple, Generic[T]):
-    """A line of a ledger, and the first commit that has it; commits are numbered, oldest first."""
+    """A line of a ledger, and the first commit that has it; "" if none has."""
 
     line: T
     commit: str = ""
-    order: int = -1
 
 
 class Standing(Frozen):
@@ -121,7 +120,7 @@ def written(line: Line) -> str:
 
 def digest(line: Line) -> str:
     """A name for a line: a hash of its content."""
-    return plan_key(line.model_dump(mode="json", exclude_none=True))
+    return hashlib.sha256(written(line).encode()).hexdigest()[:32]
 
 
 def parse(text: str, where: str) -> list[Line]:
@@ -145,6 +144,7 @@ class Ledger:
 
     def __init__(self, claims: Path) -> None:
         self._claims = claims
+        self._before: dict[tuple[str, str], bool] = {}
 
     def path(self, study: str) -> Path:
         """The file of a study."""
@@ -167,33 +167,42 @@ class Ledger:
         committed = self._committed.get(study, {})
         return [entry for name, entry in committed.items() if name not in here]
 
-    def rows_at(self, commit: str, study: str) -> tuple[str, ...]:
-        """The digests of the lines of rows that a commit has."""
+    def rows_at(self, commit: str, study: str) -> tuple[str, ...] | None:
+        """The digests of the lines of rows that a commit has; None if it has no such file."""
         text = ask_git(self._claims, "show", f"{commit}:./{LEDGER}/{study}.jsonl")
-        return tuple(digest(line) for line in _readable(text or "") if line.kind == "row")
+        if text is None:
+            return None
+        return tuple(digest(line) for line in _readable(text) if line.kind == "row")
 
     def write(self, study: str, lines: Sequence[Line]) -> None:
         """Write the file of a study."""
         with write_atomic(self.path(study)) as partial:
             partial.write_text("".join(f"{written(line)}\n" for line in lines), encoding="utf-8")
 
-    @property
+    @cached_property
     def shallow(self) -> bool:
         """Whether the repository lacks commits, so that removed lines cannot be told."""
         answer = ask_git(self._claims, "rev-parse", "--is-shallow-repository")
         return (answer or "").strip() == "true"
+
+    def is_before(self, commit: str, other: str) -> bool:
+        """Whether a commit is another one, or an ancestor of it."""
+        if (commit, other) not in self._before:
+            answer = ask_git(self._claims, *_PLAIN, "merge-base", "--is-ancestor", commit, other)
+            self._before[commit, other] = answer is not None
+        return self._before[commit, other]
 
     @cached_property
     def _committed(self) -> dict[str, dict[str, Entry[Line]]]:
         """Every line that a commit which HEAD reaches has added, by study and digest."""
         log = ask_git(
             self._claims,
-            *("log", "--reverse", "--topo-order", "--full-history", "-m", "--format=%x01%H"),
-            *("--patch", "--unified=0", "--no-renames", "--no-ext-diff", "--no-color"),
-            *("--", f"./{LEDGER}"),
+            *(*_PLAIN, "log", "--reverse", "--topo-order", "--full-history", "-m"),
+            *("--format=%x01%H", "--patch", "--unified=0", "--no-renames", "--no-ext-diff"),
+            *("--no-textconv", "--text", "--no-color", "--", f"./{LEDGER}/*.jsonl"),
         )
         added: dict[str, dict[str, Entry[Line]]] = {}
-        for order, patch in enumerate((log or "").split("\x01")[1:]):
+        for patch in (log or "").split("\x01")[1:]:
             commit, *changes = patch.splitlines()
             study = ""
             for change in changes:
@@ -202,8 +211,12 @@ class Ledger:
                 elif change.startswith("+"):
                     for line in _readable(change[1:]):
                         entries = added.setdefault(study, {})
-                        entries.setdefault(digest(line), Entry(line, commit, order))
+                        entries.setdefault(digest(line), Entry(line, commit))
         return added
+
+
+_PLAIN = ("--no-replace-objects", "-c", "log.showRoot=true")
+"""Options of git that undo settings which could hide commits."""
 
 
 def _readable(text: str) -> list[Line]:
@@ -212,14 +225,6 @@ def _readable(text: str) -> list[Line]:
         return parse(text, "")
     except UserError:
         return []
-
-
-def form_of(claim: Claim) -> str | None:
-    """The form of a statement and its evidence, as a line has them."""
-    return (
-        "/".join(filter(None, (getattr(claim, "form", None), getattr(claim, "evidence", None))))
-        or None
-    )
 
 
 def planned_rows(
@@ -239,59 +244,66 @@ def planned_rows(
             seeds=(first, first + max(register.sequential) - 1),
             decides=parts[claim.id],
             words=hashes[claim.id][1],
-            form=form_of(claim),
+            form="/".join(filter(None, (claim.form, claim.evidence))) or None,
         )
         for claim in claims.claims
         if claim.primary
     }
 
 
-def standings(ledger: Ledger, study: str, planned: Mapping[str, RowLine]) -> dict[str, Standing]:
+def of_rows(entries: Iterable[Entry[Line]], revision: int) -> list[Entry[RowLine]]:
+    """The entries that registered rows of a revision."""
+    return [
+        Entry(line, commit)
+        for line, commit in entries
+        if isinstance(line, RowLine) and line.revision == revision
+    ]
+
+
+def standings(
+    ledger: Ledger, register: Register, study: str, planned: Mapping[str, RowLine]
+) -> dict[str, Standing]:
     """What the ledger of a study says of its judged rows, by their ids, as they are `planned`."""
-    revisions = {line.revision for line in planned.values()}
-    entries, lost = ledger.entries(study), ledger.lost(study)
-    here, gone = (
-        [
-            Entry(line, commit, order)
-            for line, commit, order in known
-            if isinstance(line, RowLine) and line.revision in revisions
-        ]
-        for known in (entries, lost)
-    )
-    committed = sorted((e for e in (*here, *gone) if e.commit), key=lambda entry: entry.order)
-    return {
-        name: _standing(now, here, committed[:1], ledger.path(study))
-        for name, now in planned.items()
-    }
+    claims = register.studies[study]
+    here = of_rows(ledger.entries(study), claims.revision)
+    committed = [entry for entry in here if entry.commit]
+    committed += of_rows(ledger.lost(study), claims.revision)
+    # a revision that was judged before there was a ledger has boundaries of its own
+    old = claims.revision <= register.not_monotone.get(study, 0)
+    return {name: _standing(ledger, row, here, committed, old) for name, row in planned.items()}
 
 
 def _standing(
+    ledger: Ledger,
     now: RowLine,
     here: Sequence[Entry[RowLine]],
-    first: Sequence[Entry[RowLine]],
-    path: Path,
+    committed: Sequence[Entry[RowLine]],
+    old: bool,
 ) -> Standing:
-    """What the lines that are here, and the first that was ever committed, say of a row."""
-    study, seeds = path.stem, f"its seeds, {now.seeds[0]} to {now.seeds[1]}"
-    of_row = [entry for entry in here if entry.line.row == now.row]
-    same = next((entry for entry in of_row if entry.line.decides == now.decides), None)
-    other = next((entry for entry in of_row if entry.commit), None)
-    again = "; a new revision judges it on new seeds"
-    if same is None and other is not None:
-        then = other.line
-        changed = [part for part in now.decides if now.decides[part] != then.decides.get(part)]
+    """What the lines that are here, and all that were ever committed, say of a row."""
+    study = now.row.partition(".")[0]
+    path = ledger.path(study)
+    same = next((e for e in here if e.line.row == now.row and not changed(e.line, now)), None)
+    others = [
+        entry
+        for entry in committed
+        if same is None
+        or not same.commit
+        or not ledger.is_before(same.commit, entry.commit)
+        or (entry.commit == same.commit and entry.line.row == now.row and changed(entry.line, now))
+    ]
+    others.sort(key=lambda entry: entry.line.row != now.row)
+    for line, commit in others[:1]:
+        own = line.row == now.row
+        what = f"with other {' and '.join(changed(line, now))}" if own else "without it"
+        if own and not changed(line, now):
+            what = "and the file has it no more"
         return Standing(
             state="taken",
-            reason=f"line {digest(then)} of {path} registered {seeds}, with other "
-            f"{' and '.join(changed)}{again}",
+            reason=f"line {digest(line)[:12]} of {path} ({line.row}, commit {commit[:10]}) "
+            f"registered its seeds, {now.seeds[0]} to {now.seeds[1]}, {what}; a new revision "
+            "judges it on new seeds",
         )
-    for earlier in first:
-        if same is None or not same.commit or earlier.order < same.order:
-            return Standing(
-                state="taken",
-                reason=f"line {digest(earlier.line)} of {path} ({earlier.line.row}, commit "
-                f"{earlier.commit[:10]}) registered {seeds}, before it{again}",
-            )
     if same is None:
         reason = f"{path} has no line for it; `journeylab register {study}` writes it"
         return Standing(state="unwritten", reason=reason)
@@ -299,8 +311,19 @@ def _standing(
         return Standing(state="uncommitted", reason=f"its line in {path} is not committed")
     line = same.line
     is_reworded = line.words != now.words or line.form not in (None, now.form)
+    unknown = "this clone is shallow, and lines of earlier commits are not known"
+    remarks = ["reworded since" if is_reworded else "", unknown if ledger.shallow else ""]
     return Standing(
         digest=digest(line),
-        recorded=line.recorded is not None,
-        remark="reworded since" if is_reworded else "",
+        recorded=old and line.recorded is not None,
+        remark="; ".join(filter(None, remarks)),
     )
+
+
+def changed(then: RowLine, now: RowLine) -> list[str]:
+    """The parts that decide a row and differ from a line of it; older lines have shorter hashes."""
+    return [
+        part
+        for part, value in now.decides.items()
+        if part not in then.decides or not value.startswith(then.decides[part])
+    ]

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, Protocol, TypeVar
 
 import yaml
@@ -140,7 +139,7 @@ class CommitState(Frozen):
 
     location: Location
     rows: Hashes | None
-    lines: tuple[str, ...] = ()
+    lines: tuple[str, ...] | None = None
 
 
 class RecordedHistory(Frozen):
@@ -204,8 +203,9 @@ def _of_run(
     unknown = state.location in ("shallow", "absent")
     remarks = [_REMARKS[state.location]]
     worded = now[1]
-    if standing.digest not in state.lines:
-        if not (standing.recorded or unknown):
+    if standing.digest not in (state.lines or ()):
+        late = state.lines is not None and standing is not _NOT_JUDGED
+        if late or not (standing.recorded or unknown):
             return exploratory("its line in the ledger was not committed when its runs started")
         if row not in start.rows:
             return exploratory("it was not in the register when its runs started")
@@ -233,10 +233,11 @@ def _of_run(
 def record_history(
     history: History,
     ledger: Ledger,
+    register: Register,
     study: str,
     planned: Mapping[str, RowLine],
     commits: Collection[str],
-    known: Mapping[str, Hashes] = MappingProxyType({}),
+    known: Mapping[str, Hashes],
 ) -> RecordedHistory:
     """What the ledger and git know of the rows of a study, as they are `planned`.
 
@@ -244,7 +245,7 @@ def record_history(
     read from git again.
     """
     return RecordedHistory(
-        rows=standings(ledger, study, planned),
+        rows=standings(ledger, register, study, planned),
         commits={
             commit: CommitState(
                 location=history.location(commit),

@@ -43,9 +43,11 @@ def register(
         if plan.ledger.shallow:
             typer.echo("this clone is shallow: whether lines were removed cannot be told")
         raise typer.Exit(bool(problems))
+    taken: list[str] = []
     for study in named:
         claims, ledger = plan.register.studies[study], plan.ledger
-        kept, lines = _lines(plan, study)
+        kept, lines, refused = _lines(plan, study)
+        taken += refused
         if lines:
             ledger.write(study, [*kept, *lines])
         count = Counter(line.kind for line in lines)
@@ -55,31 +57,30 @@ def register(
         typer.echo(
             f"{study}: revision {claims.revision}, seeds {first} to "
             f"{first + max(plan.register.sequential) - 1}; {looks_text(plan.register, claims)}; "
-            f"{done if lines else 'every row is registered'}"
+            f"{done if lines else 'nothing to write'}"
         )
+    if taken:
+        raise UserError("\nerror: ".join(taken))
 
 
-def _lines(plan: WorkflowPlan, study: str) -> tuple[list[Line], list[Line]]:
-    """The lines that stay, and those that the ledger of a study lacks.
+def _lines(plan: WorkflowPlan, study: str) -> tuple[list[Line], list[Line], list[str]]:
+    """The lines that stay, those that the ledger of a study lacks, and why rows get none.
 
-    Lines that are not committed give way to those of the rows as they are now. Raises UserError
-    if other lines registered the seeds of a row.
+    Lines that are not committed give way to those of the rows as they are now.
     """
     from journeylab.claims.ledger import RowLine, standings
 
     planned, entries = plan.planned_rows(study), plan.ledger.entries(study)
-    known = standings(plan.ledger, study, planned)
-    for name, standing in known.items():
-        if standing.state == "taken":
-            raise UserError(f"{name}: {standing.reason}")
+    known = standings(plan.ledger, plan.register, study, planned)
+    refused = [f"{row}: {each.reason}" for row, each in known.items() if each.state == "taken"]
     rows = [row for name, row in planned.items() if known[name].state == "unwritten"]
-    stale = {row.row for row in rows}
+    written = planned.keys() - {row.row for row in rows}
     kept = [
         entry.line
         for entry in entries
-        if entry.commit or not (isinstance(entry.line, RowLine) and entry.line.row in stale)
+        if entry.commit or not isinstance(entry.line, RowLine) or entry.line.row in written
     ]
-    return kept, [*rows, *_reworded(planned, kept), *_amendments(plan, study, kept)]
+    return kept, [*rows, *_reworded(planned, kept), *_amendments(plan, study, kept)], refused
 
 
 def _reworded(planned: Mapping[str, RowLine], known: Sequence[Line]) -> Iterator[Reworded]:
@@ -124,8 +125,15 @@ def _problems(plan: WorkflowPlan, study: str) -> Iterator[str]:
             f"{text}"
         )
     known = [entry.line for entry in ledger.entries(study)]
+    planned = plan.planned_rows(study)
+    for line in known:
+        if line.kind == "row" and line.revision > claims.revision:
+            yield f"claims/{study}.yaml: revision {claims.revision}: {path} has {line.revision}"
+            break
+        if line.kind == "row" and line.revision == claims.revision and line.row not in planned:
+            yield f"claims/{study}.yaml: {line.row} was registered and is no judged row any more"
     writes = f"`journeylab register {study}` writes the line"
-    if new := [line.row for line in _reworded(plan.planned_rows(study), known)]:
+    if new := [line.row for line in _reworded(planned, known)]:
         yield f"{path}: {', '.join(new)}: new words without a line; {writes}"
     for missing in _amendments(plan, study, known):
         yield f"{path}: an amendment of {missing.rows[0]} is missing; {writes}"

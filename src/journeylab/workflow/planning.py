@@ -25,7 +25,9 @@ from journeylab.claims.register import (
     row_hashes,
 )
 from journeylab.claims.registration import (
+    Hashes,
     History,
+    RecordedHistory,
     Run,
     record_history,
     recorded_rows,
@@ -141,9 +143,11 @@ class WorkflowPlan:
         self._unrestored = _Lazy(lambda study: tuple(self._study(study, restore=False).all()))
         self._rows = _Lazy(self._planned_rows)
         self._made = _Lazy(
-            lambda study: tuple(self._study(study).all())
-            if self._restored(study)
-            else self._unrestored[study]
+            lambda study: (
+                tuple(self._study(study).all())
+                if self._restored(study)
+                else self._unrestored[study]
+            )
         )
         self.evidence: dict[str, StudyEvidence] = {}
         if self.config.evidence != "run":
@@ -200,9 +204,12 @@ class WorkflowPlan:
             if claims is None or self.seeds(study).all.start != claims.seeds_from:
                 continue  # other seeds are never judged
             rows: dict[str, list[str]] = {}
-            for row, standing in standings(self.ledger, study, self.planned_rows(study)).items():
+            for row, standing in standings(
+                self.ledger, self.register, study, self.planned_rows(study)
+            ).items():
                 if standing.reason:
-                    rows.setdefault(standing.reason, []).append(row)
+                    reason = re.sub(r"line \w+ of (\S+) \(\S+ ", r"\1 (", standing.reason)
+                    rows.setdefault(reason, []).append(row)
             for reason, named in rows.items():
                 more = f" and {len(named) - 3} more" if len(named) > 3 else ""
                 yield f"{', '.join(named[:3])}{more} will be exploratory: {reason}"
@@ -344,8 +351,7 @@ class WorkflowPlan:
             known = recorded_rows(path)
             if state.commit and state.registered:
                 known[state.commit] = state.rows
-            rows = self.planned_rows(study)
-            beside[path] = record_history(self._history, self.ledger, study, rows, commits, known)
+            beside[path] = self._recorded(study, commits, known)
         shared = ([EXTERNAL], ["latex"]) if scope.shared else ([], [])
         return find_changes(
             Path(self.config.root),
@@ -410,10 +416,17 @@ class WorkflowPlan:
     ) -> dict[str, Registration]:
         """The registration of every row of a study, as far as these runs show it."""
         commits = {start.commit for _, start in runs if start.commit}
-        history = record_history(
-            self._history, self.ledger, study, self.planned_rows(study), commits
-        )
+        history = self._recorded(study, commits)
         return registrations(self.register, study, runs, history)
+
+    def _recorded(
+        self, study: str, commits: Collection[str], known: Mapping[str, Hashes] | None = None
+    ) -> RecordedHistory:
+        """What the ledger and git know of the rows of a study and the commits of its runs."""
+        rows = self.planned_rows(study)
+        return record_history(
+            self._history, self.ledger, self.register, study, rows, commits, known or {}
+        )
 
     def planned_rows(self, study: str) -> Mapping[str, RowLine]:
         """The lines of the ledger for the judged rows of a study, as they are now."""
