@@ -217,7 +217,6 @@ OTHERS: list[tuple[Callable[[dict[str, Any]], object], *tuple[str, ...]]] = [
     (lambda raw: raw["studies"].update(exp9={"claims": []}), "exp9", "accepted: exp1"),
     (gates(0, "learnt"), "exp1.1: gate 'learnt'", "accepted: learned"),
     (gates(1, "learned"), "exp1.2", "gate"),
-    (lambda raw: raw.update(not_monotone={"exp1": 2}), "not_monotone.exp1 2", "revision is 1"),
 ]
 
 
