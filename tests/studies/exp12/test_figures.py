@@ -60,16 +60,16 @@ def test_answer_has_the_clause_of_every_verdict():
         assert ("Open: " in text) == (word == "inconclusive")
 
 
-def test_only_an_equivalence_claim_says_that_a_factor_is_not_responsible():
+def test_only_an_equivalence_claim_says_that_a_factor_makes_no_difference():
     names = sorted({*CONDITIONS, *FACTORS})
     for word in ("supported", "refuted", "inconclusive"):
         words = dict.fromkeys(names, word)
-        assert "Not responsible" not in answer(make_verdicts(words | {"8": "refuted"}))
+        assert "Makes no difference" not in answer(make_verdicts(words | {"8": "refuted"}))
     supported = answer(make_verdicts({"7": "supported", "8": "supported"}))
-    assert "Responsible: the objective, for unseen facts (7)." in supported
-    assert "Not responsible: the format, for unseen facts (8)." in supported
+    assert "Makes a difference: the objective, for unseen facts (7)." in supported
+    assert "Makes no difference: the format, for unseen facts (8)." in supported
     refuted = answer(make_verdicts({"7": "refuted", "8": "refuted"}))
-    assert "Responsible: the format, for unseen facts (8)." in refuted
+    assert "Makes a difference: the format, for unseen facts (8)." in refuted
     assert "Not shown by the claimed margin: the objective, for unseen facts (7)." in refuted
     undecided = answer(make_verdicts({"8": "inconclusive"}))
     assert "Not decided, by the claimed margins: the format" in undecided

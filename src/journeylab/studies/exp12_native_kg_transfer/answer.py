@@ -27,9 +27,12 @@ CONDITIONS: dict[str, Answer] = {
         "whether in a world ten times as large as exp7's they transfer as well as sentences do",
     ),
     "4": Answer(
-        "facts read as triples transfer even if they cannot be derived from other facts",
-        "facts read as triples do not transfer by the claimed margin if they cannot be derived",
-        "whether facts read as triples transfer if they cannot be derived from other facts",
+        "with 70 % bridged, facts read as triples transfer even if they cannot be derived from "
+        "other facts",
+        "with 70 % bridged, facts read as triples do not transfer by the claimed margin if they "
+        "cannot be derived",
+        "whether, with 70 % bridged, facts read as triples transfer if they cannot be derived from "
+        "other facts",
     ),
     "5": Answer(
         "reading more facts in both formats favours native triples",
@@ -44,12 +47,12 @@ CONDITIONS: dict[str, Answer] = {
         "the claimed margin",
     ),
     "10": Answer(
-        "without strong regularisation, native triples generalise to unseen facts better than "
-        "sentences do",
-        "without strong regularisation, native triples do not generalise to unseen facts better "
-        "than sentences do by the claimed margin",
-        "whether native triples generalise better than sentences do by the claimed margin without "
-        "strong regularisation",
+        "in world ×10, without strong regularisation, masked native triples generalise to unseen "
+        "facts better than sentences read causally",
+        "in world ×10, without strong regularisation, masked native triples do not generalise to "
+        "unseen facts better than sentences read causally by the claimed margin",
+        "whether in world ×10, without strong regularisation, masked native triples generalise "
+        "better than sentences read causally by the claimed margin",
     ),
 }
 """Claims on when native KG transfers and generalises, in the order of the answer."""
@@ -57,25 +60,25 @@ CONDITIONS: dict[str, Answer] = {
 FACTORS = {
     "12": "the initial scale, in the small world",
     "1": "the size of the world, with embeddings of deviation 1",
-    "2": "tokenisation",
-    "3": "the objective, if names are split",
+    "2": "one token a name instead of four, in world ×3",
+    "3": "a second, causal reading of the triples with four tokens a name, in world ×3",
     "7": "the objective, for unseen facts",
     "8": "the format, for unseen facts",
 }
-"""The factor that each claim names as a cause."""
+"""What each claim varies."""
 EQUIVALENCE_CLAIMS = ("8",)
-"""Claims that deny that their factor is a cause. Only they can show that it is none: a refuted
+"""Claims that say that their factor makes no difference. Only they can show that: a refuted
 difference is smaller than its margin, or opposite."""
 OUTCOMES = (
-    "Responsible",
-    "Not responsible",
+    "Makes a difference",
+    "Makes no difference",
     "Not shown by the claimed margin",
     "Not decided, by the claimed margins",
 )
 
 
 def answer(study: StudyRows) -> str:
-    """Return when native KG transfers and generalises, and which factors are responsible.
+    """Return when native KG transfers and generalises, and which factors make a difference.
 
     Numbers of claims are in brackets. A quick or exploratory run gives no answer.
     """
@@ -91,9 +94,9 @@ def answer(study: StudyRows) -> str:
 
 
 def _outcome(row: Row, name: str) -> str:
-    responsible, not_responsible, not_shown, undecided = OUTCOMES
+    different, not_different, not_shown, undecided = OUTCOMES
     if row.verdict not in ("supported", "refuted"):
         return undecided
     if name in EQUIVALENCE_CLAIMS:
-        return not_responsible if row.verdict == "supported" else responsible
-    return responsible if row.verdict == "supported" else not_shown
+        return not_different if row.verdict == "supported" else different
+    return different if row.verdict == "supported" else not_shown

@@ -13,8 +13,8 @@ ANSWERS = {
         "training finds for it."
     ),
     "refuted": (
-        "The text does not discriminate between operators: a random rotation that is not trained "
-        "loses less than 0.02 nats to RoPE, or nothing (row 10). How far operators must move from "
+        "On this text, a random rotation that is not trained loses less than 0.02 nats to RoPE, "
+        "or nothing (row 10). How far operators must move from "
         "the identity, where they start, was not tested. If they do not become block-diagonal "
         "rotations here, this says nothing about tasks that need such rotations, and a loss as "
         "low as that of RoPE shows nothing."
