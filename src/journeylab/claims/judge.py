@@ -201,7 +201,7 @@ def _stop(claim: reg.Criterion, study: _Study) -> _Stop:
         state: State = "open"
         if failed:
             state = "withheld"
-        elif _estimate(claim, values, study, n).verdict in ("supported", "refuted"):
+        elif _estimate(claim, values, study, n)[0].verdict in ("supported", "refuted"):
             state = "decided"
         elif not _can_be_decided(claim, study, values):
             state = "settled"
@@ -222,10 +222,7 @@ def _can_be_decided(claim: reg.Criterion, study: _Study, values: Sequence[Measur
     possible = [
         {
             estimate_term(
-                of_term.extended(last, value),
-                claim.claimed,
-                range(last),
-                *levels,
+                of_term.extended(last, value), claim.claimed, range(last), *levels
             ).verdict
             for value in claim.claimed.between
         }
@@ -256,19 +253,13 @@ def _common_seeds(claim: reg.Criterion, study: _Study, taken: SeedRange) -> int:
     return min(taken.end(f"{arm}/{variant}") for arm, variant in runs) - study.seeds[0]
 
 
-def _estimate(claim: reg.Criterion, values: Sequence[Measured], study: _Study, n: int) -> Estimate:
-    """The estimate of a whole claim at a look."""
-    estimates = _estimates(claim, values, study, n)
-    return estimates[0] if len(estimates) == 1 else combine_parts(claim, estimates)
-
-
-def _estimates(
+def _estimate(
     claim: reg.Criterion, values: Sequence[Measured], study: _Study, n: int
-) -> list[Estimate]:
-    """The estimate of each term of a claim at a look."""
-    support, refute = term_levels(study.schedule, claim, n)
-    seeds = study.seeds[:n]
-    return [estimate_term(of_term, claim.claimed, seeds, support, refute) for of_term in values]
+) -> tuple[Estimate, list[Estimate]]:
+    """The estimate of a whole claim at a look, and those of its parts, if it has several."""
+    levels, seeds = term_levels(study.schedule, claim, n), study.seeds[:n]
+    parts = [estimate_term(of_term, claim.claimed, seeds, *levels) for of_term in values]
+    return (parts[0], []) if len(parts) == 1 else (combine_parts(claim, parts), parts)
 
 
 def _over_scope(claim: reg.Criterion, points: Sequence[Verdict], state: State) -> Verdict:
@@ -310,13 +301,11 @@ def _judge(claim: reg.Criterion, stop: _Stop, study: _Study) -> Verdict:
     n = stop.seeds
     terms = study.measured(claim.terms, n)
     values = [of_term.values for of_term in terms]
-    estimates = _estimates(claim, terms, study, n)
-    whole = _estimate(claim, terms, study, n)
+    whole, parts = _estimate(claim, terms, study, n)
     k = study.schedule.level(n).k
     decides = claim.primary and not study.exploratory and not stop.failed
     word: Word | None = (whole.verdict if k else "undecidable") if decides else None
     at_looks = claim.primary and study.at_looks
-    of_parts = estimates if len(estimates) > 1 else []
     return Verdict(
         **dict(whole.model_copy(update={"verdict": word})),
         id=claim.id,
@@ -332,7 +321,7 @@ def _judge(claim: reg.Criterion, stop: _Stop, study: _Study) -> Verdict:
         else (),
         parts=tuple(
             part.model_copy(update={"verdict": part.verdict if decides and k else None})
-            for part in of_parts
+            for part in parts
         ),
     )
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from cells import Record
+from cells import Record, cells_of
 
 NUMBERS = ("effect", "mean", "low", "high", "n", "failures", "verdict")
 WORDING = ("before", "finer", "form", "evidence", "statement", "cites", "theorem", "source")
@@ -35,18 +34,6 @@ def word_of(claim: Record, verdict: str | None) -> str:
     """The word that reports print for a verdict: a sample supports no universal statement."""
     sampled = claim["evidence"] not in ("exhaustion", "algebra")
     return str((sampled and IN_FORM.get((claim["form"], verdict))) or verdict or "not judged")
-
-
-def measures_of(terms: Iterable[Any]) -> Iterator[str]:
-    """The names of the measures in terms."""
-    for term in terms:
-        if isinstance(term, Mapping):
-            yield from [term["measure"]] if "measure" in term else measures_of(parts_of(term))
-
-
-def parts_of(term: Record) -> Iterable[Any]:
-    """The terms of a difference or a mean; none for the value of a run."""
-    return term.get("difference") or term.get("mean") or ()
 
 
 def tails_of(claims: Record) -> int:
@@ -90,7 +77,7 @@ def gates_of(claim: Record) -> list[str]:
 def runs_of(claims: Record, claim: Record) -> list[str]:
     """The runs ``arm/variant`` that a row reads over seeds, those of its gates among them."""
     return [
-        *(run for term in terms_of(claim) for run in _runs_in(term)),
+        *(cell["run"] for term in terms_of(claim) for cell, _ in cells_of(term)),
         *(run for name in gates_of(claim) for run in runs_of_gate(claims["gates"][name])),
     ]
 
@@ -98,15 +85,6 @@ def runs_of(claims: Record, claim: Record) -> list[str]:
 def runs_of_gate(gate: Record) -> list[str]:
     """The runs of a gate; one of them must pass."""
     return [gate["run"]] if isinstance(gate["run"], str) else list(gate["run"])
-
-
-def _runs_in(term: Any) -> Iterator[str]:
-    if isinstance(term, Mapping):
-        yield from (
-            [term["run"]]
-            if "run" in term
-            else (run for part in parts_of(term) for run in _runs_in(part))
-        )
 
 
 def short(value: float | None, unknown: float = math.nan, digits: int = 3) -> str:
@@ -188,7 +166,8 @@ def row_hashes(register: Record, study: str) -> dict[str, list[str]]:
     hashes = {}
     for claim, whole in zip(claims["claims"], register["studies"][study]["claims"], strict=True):
         gates = {name: claims["gates"][name] for name in gates_of(claim)}
-        measures = {*measures_of(terms_of(claim)), *(gate["measure"] for gate in gates.values())}
+        read = [cell for term in terms_of(claim) for cell, _ in cells_of(term)]
+        measures = {each["measure"] for each in (*read, *gates.values())}
         content = {
             "claim": claim,
             "gates": gates,
