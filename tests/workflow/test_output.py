@@ -14,7 +14,7 @@ import pytest
 
 from journeylab.records.files import read_json
 
-from .conftest import Copy
+from .conftest import PROJECT, Copy
 
 RULES = """\
 import json
@@ -40,7 +40,8 @@ rule typeset:
     output: "reports/{study}.pdf"
     shell: "touch {output}"
 """
-JUDGE = """echo '{"evidence": true, "verdicts": [{"verdict": "refuted"}]}'"""
+ROW = '{"id": "exp7.2", "verdict": "refuted"}'
+JUDGE = f"""echo '{{"study": "exp7", "evidence": true, "verdicts": [{ROW}]}}'"""
 
 
 @pytest.fixture
@@ -48,6 +49,7 @@ def tiny(tmp_path: Path) -> Path:
     (tmp_path / "Snakefile").write_text(RULES)
     (tmp_path / "judge").write_text(JUDGE)
     (tmp_path / "begin").write_text("begun\n")
+    shutil.copytree(PROJECT / "claims", tmp_path / "claims")
     (tmp_path / "plans").mkdir()
     (tmp_path / "plans/train.json").write_text("{}")
     return tmp_path
