@@ -62,7 +62,7 @@ def row_parts(
     ``runs`` are the planned runs by arm and variant.
     """
     claims = register.studies[study]
-    monotone = {} if claims.revision <= register.not_monotone.get(study, 0) else {"monotone": True}
+    monotone = {"monotone": True} if register.is_monotone(claims) else {}
     parts = {}
     for claim in claims.claims:
         named = claim_runs(claims, claim)
@@ -77,11 +77,12 @@ def row_parts(
             "settings": {name: made.settings for name, made in read.items()},
             "code": {name: made.code for name, made in read.items()},
         }
-        parts[claim.id] = {name: _digest({name: each}) for name, each in content.items()}
+        parts[claim.id] = {name: long_hash({name: each}) for name, each in content.items()}
     return parts
 
 
-def _digest(content: Any) -> str:
+def long_hash(content: Any) -> str:
+    """128 bits of a hash: two contents that somebody seeks do not share it."""
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:32]
 
 

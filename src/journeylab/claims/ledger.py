@@ -7,14 +7,13 @@ user commits them. Dates are those of git.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from journeylab.claims.hashes import RunCode, row_hashes, row_parts
+from journeylab.claims.hashes import RunCode, long_hash, row_hashes, row_parts
 from journeylab.claims.schema import Register
 from journeylab.config import Frozen, UserError, build, canonical
 from journeylab.records.files import write_atomic
@@ -102,12 +101,14 @@ class Entry(NamedTuple, Generic[T]):
 class Standing(Frozen):
     """Whether the ledger has a row as it is now: written, committed, and the first on its seeds.
 
-    If not, ``reason`` says so. ``digest`` is that of its line; ``recorded`` is whether it was
-    judged before there was a ledger.
+    If not, ``reason`` says so, and ``changed`` are the parts that an earlier line of it has
+    otherwise. ``digest`` is that of its line; ``recorded`` is whether it was judged before there
+    was a ledger.
     """
 
     state: Literal["registered", "uncommitted", "unwritten", "taken"] = "registered"
     reason: str = ""
+    changed: tuple[str, ...] = ()
     digest: str = ""
     recorded: bool = False
     remark: str = ""
@@ -120,7 +121,7 @@ def written(line: Line) -> str:
 
 def digest(line: Line) -> str:
     """A name for a line: a hash of its content."""
-    return hashlib.sha256(written(line).encode()).hexdigest()[:32]
+    return long_hash(line.model_dump(mode="json", exclude_none=True))
 
 
 def parse(text: str, where: str) -> list[Line]:
@@ -161,9 +162,9 @@ class Ledger:
         lines = parse(text, str(path))
         return [committed.get(digest(line)) or Entry(line) for line in lines]
 
-    def lost(self, study: str) -> list[Entry[Line]]:
-        """The lines that some commit has and the file has no more."""
-        here = {digest(entry.line) for entry in self.entries(study)}
+    def lost(self, study: str, entries: Iterable[Entry[Line]]) -> list[Entry[Line]]:
+        """The lines that some commit has and the file, with these entries, has no more."""
+        here = {digest(entry.line) for entry in entries}
         committed = self._committed.get(study, {})
         return [entry for name, entry in committed.items() if name not in here]
 
@@ -264,12 +265,12 @@ def standings(
     ledger: Ledger, register: Register, study: str, planned: Mapping[str, RowLine]
 ) -> dict[str, Standing]:
     """What the ledger of a study says of its judged rows, by their ids, as they are `planned`."""
-    claims = register.studies[study]
-    here = of_rows(ledger.entries(study), claims.revision)
+    claims, entries = register.studies[study], ledger.entries(study)
+    here = of_rows(entries, claims.revision)
     committed = [entry for entry in here if entry.commit]
-    committed += of_rows(ledger.lost(study), claims.revision)
+    committed += of_rows(ledger.lost(study, entries), claims.revision)
     # a revision that was judged before there was a ledger has boundaries of its own
-    old = claims.revision <= register.not_monotone.get(study, 0)
+    old = not register.is_monotone(claims)
     return {name: _standing(ledger, row, here, committed, old) for name, row in planned.items()}
 
 
@@ -294,12 +295,13 @@ def _standing(
     ]
     others.sort(key=lambda entry: entry.line.row != now.row)
     for line, commit in others[:1]:
-        own = line.row == now.row
-        what = f"with other {' and '.join(changed(line, now))}" if own else "without it"
-        if own and not changed(line, now):
+        parts = changed(line, now) if line.row == now.row else []
+        what = f"with other {' and '.join(parts)}" if parts else "without it"
+        if line.row == now.row and not parts:
             what = "and the file has it no more"
         return Standing(
             state="taken",
+            changed=tuple(parts),
             reason=f"line {digest(line)[:12]} of {path} ({line.row}, commit {commit[:10]}) "
             f"registered its seeds, {now.seeds[0]} to {now.seeds[1]}, {what}; a new revision "
             "judges it on new seeds",

@@ -109,8 +109,7 @@ def seeds_needed(tail: float) -> int:
 def schedule(register: Looks, claims: StudyCriteria) -> Schedule:
     """The looks of a study; only the first if no judged claim is about seeds."""
     looks = register.sequential if claims.tails else register.sequential[:1]
-    monotone = claims.revision > register.not_monotone.get(claims.study, 0)
-    return Schedule(looks, register.alpha, claims.tails, monotone)
+    return Schedule(looks, register.alpha, claims.tails, register.is_monotone(claims))
 
 
 def term_levels(plan: Schedule, claim: Criterion, n: int) -> tuple[Level, Level]:

@@ -370,6 +370,10 @@ class Looks(Frozen):
     sequential: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = SEQUENTIAL
     not_monotone: Mapping[Name, PositiveInt] = {}
 
+    def is_monotone(self, claims: StudyCriteria) -> bool:
+        """Whether boundaries of a study are the least over all numbers of tails up to M."""
+        return claims.revision > self.not_monotone.get(claims.study, 0)
+
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if list(self.sequential) != sorted(set(self.sequential)):

@@ -118,13 +118,14 @@ def _problems(plan: WorkflowPlan, study: str) -> Iterator[str]:
 
     ledger, claims = plan.ledger, plan.register.studies[study]
     path = ledger.path(study)
-    for entry in ledger.lost(study):
+    entries = ledger.entries(study)
+    for entry in ledger.lost(study, entries):
         text = written(entry.line)
         yield (
             f"{path}: a line of commit {entry.commit[:10]} was removed or changed; write it back: "
             f"{text}"
         )
-    known = [entry.line for entry in ledger.entries(study)]
+    known = [entry.line for entry in entries]
     planned = plan.planned_rows(study)
     for line in known:
         if line.kind == "row" and line.revision > claims.revision:

@@ -198,21 +198,19 @@ class WorkflowPlan:
         return lines + evidence_warnings(self.evidence, self.config.evidence)
 
     def _exploratory(self, studies: Iterable[str]) -> Iterator[str]:
-        """The judged rows that the ledger does not have, a line for each reason."""
+        """The judged rows that the ledger does not have, a line for each kind of reason."""
         for study in studies:
             claims = self.register.studies.get(study)
             if claims is None or self.seeds(study).all.start != claims.seeds_from:
                 continue  # other seeds are never judged
-            rows: dict[str, list[str]] = {}
-            for row, standing in standings(
-                self.ledger, self.register, study, self.planned_rows(study)
-            ).items():
+            known = standings(self.ledger, self.register, study, self.planned_rows(study))
+            groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+            for row, standing in known.items():
                 if standing.reason:
-                    reason = re.sub(r"line \w+ of (\S+) \(\S+ ", r"\1 (", standing.reason)
-                    rows.setdefault(reason, []).append(row)
-            for reason, named in rows.items():
-                more = f" and {len(named) - 3} more" if len(named) > 3 else ""
-                yield f"{', '.join(named[:3])}{more} will be exploratory: {reason}"
+                    groups.setdefault((standing.state, standing.changed), []).append(row)
+            for first, *more in groups.values():
+                others = f" (and {len(more)} more rows likewise)" if more else ""
+                yield f"{first} will be exploratory: {known[first].reason}{others}"
 
     @property
     def studies(self) -> list[str]:
