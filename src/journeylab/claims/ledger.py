@@ -265,6 +265,8 @@ def standings(
     ledger: Ledger, register: Register, study: str, planned: Mapping[str, RowLine]
 ) -> dict[str, Standing]:
     """What the ledger of a study says of its judged rows, by their ids, as they are `planned`."""
+    if not planned:
+        return {}
     claims, entries = register.studies[study], ledger.entries(study)
     here = of_rows(entries, claims.revision)
     committed = [entry for entry in here if entry.commit]
@@ -294,7 +296,7 @@ def _standing(
         or (entry.commit == same.commit and entry.line.row == now.row and changed(entry.line, now))
     ]
     others.sort(key=lambda entry: entry.line.row != now.row)
-    for line, commit in others[:1]:
+    for line, _ in others[:1]:
         parts = changed(line, now) if line.row == now.row else []
         what = f"with other {' and '.join(parts)}" if parts else "without it"
         if line.row == now.row and not parts:
@@ -302,7 +304,7 @@ def _standing(
         return Standing(
             state="taken",
             changed=tuple(parts),
-            reason=f"line {digest(line)[:12]} of {path} ({line.row}, commit {commit[:10]}) "
+            reason=f"line {digest(line)[:12]} of {path} ({line.row}) "
             f"registered its seeds, {now.seeds[0]} to {now.seeds[1]}, {what}; a new revision "
             "judges it on new seeds",
         )
