@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from journeylab.claims.judge import judge_look, judge_study
 from journeylab.claims.looks import Schedule
 from journeylab.claims.reading import taken_rows
-from journeylab.claims.register import LOOKS, Looks, Register
+from journeylab.claims.schema import LOOKS, Looks, Register
 from journeylab.config import build, read_yaml
 from journeylab.records.looks import SeedRange
 from journeylab.records.verdicts import StudyVerdicts

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from pydantic import model_validator
 
 from journeylab.catalogue import resolve
-from journeylab.claims.register import StudyClaims
 from journeylab.claims.response import Response
+from journeylab.claims.schema import StudyClaims
 from journeylab.commands.app import main
 from journeylab.config import Frozen, UserError, build, check_plain, read_yaml, shown
 

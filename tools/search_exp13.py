@@ -25,7 +25,8 @@ import pandas as pd
 import torch
 
 from journeylab import catalogue, training
-from journeylab.claims.register import cells, read_register
+from journeylab.claims.effects import cells
+from journeylab.claims.register import read_register
 from journeylab.models.mixers.registry import build_mixer, operator_weights
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp13_published_mixers.data import generate

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from journeylab.claims.judge import judge_study
-from journeylab.claims.register import Register
+from journeylab.claims.schema import Register
 from journeylab.config import Scale
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.wording.rows import Row, in_words

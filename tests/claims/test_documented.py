@@ -8,9 +8,10 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from journeylab.claims.effects import Effect
 from journeylab.claims.forms import form_error
 from journeylab.claims.regions import Kind
-from journeylab.claims.register import Claim, Effect, StudyClaims
+from journeylab.claims.schema import Claim, StudyClaims
 from journeylab.config import UserError, build
 
 PAGE = Path(__file__).parents[2] / "docs/claims.md"

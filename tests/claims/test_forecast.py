@@ -17,7 +17,8 @@ from journeylab.claims.forecast import (
     single_look,
 )
 from journeylab.claims.looks import Schedule, boundaries
-from journeylab.claims.register import Claim, Region
+from journeylab.claims.regions import Region
+from journeylab.claims.schema import Claim
 from journeylab.claims.statistics import decide, interval_rank, median_interval, success_needed
 
 LOOKS = (2, 4, 6)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from journeylab.claims import register as reg
+from journeylab.claims.effects import Cell, Difference, Mean, Measure
 from journeylab.config import UserError
 from journeylab.wording import effects as wording
 from journeylab.wording.rows import StudyRows
@@ -331,7 +331,7 @@ def test_a_mean_is_taken_seed_by_seed_and_lacks_the_seeds_that_a_term_lacks(judg
     ).verdicts
     assert (first.effect, first.failures, second.effect) == (2.0, 1, 0.5)
     assert first.effect_text == "mean of a, a; b, a; (c, a − 0.5)"
-    same = reg.Mean(mean=[reg.Cell(run=f"a/{variant}", measure="m") for variant in "bc"])
+    same = Mean(mean=[Cell(run=f"a/{variant}", measure="m") for variant in "bc"])
     expected = "mean of m of B, all templates; C, all templates"
     assert wording.term_texts([same], NAMES) == [expected]
 
@@ -340,11 +340,11 @@ NAMES = wording.Names({"b": "B", "c": "C"}, {"a": "all templates", "native": ""}
 
 
 def cell(run, measure="short"):
-    return reg.Cell(run=run, measure=measure)
+    return Cell(run=run, measure=measure)
 
 
 def minus(first, second):
-    return reg.Difference(difference=(first, second))
+    return Difference(difference=(first, second))
 
 
 LONG, SHORT, OTHER, NATIVE = cell("a/b", "long"), cell("a/b"), cell("a/c"), cell("native/b")
@@ -684,9 +684,9 @@ def test_a_region_is_printed_with_true_signs(judge_one, region, text):
 
 def test_a_claim_over_several_measures_prints_only_what_their_labels_share():
     labels = {"short": "accuracy, N = 8", "long": "accuracy, N = 12", "loss": "loss, N = 8"}
-    measures = {name: reg.Measure(label=label, metric="m") for name, label in labels.items()}
-    cells = {name: reg.Cell(run="a/b", measure=name) for name in labels}
-    same = [cells["short"], reg.Cell(run="a/c", measure="short")]
+    measures = {name: Measure(label=label, metric="m") for name, label in labels.items()}
+    cells = {name: Cell(run="a/b", measure=name) for name in labels}
+    same = [cells["short"], Cell(run="a/c", measure="short")]
     assert wording.metric_label(same, measures) == "accuracy, N = 8"
     assert wording.metric_label([cells["short"], cells["long"]], measures) == "accuracy"
     assert wording.metric_label([cells["short"], cells["loss"]], measures) == ""

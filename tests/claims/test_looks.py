@@ -32,8 +32,8 @@ from journeylab.chunks.tables import joined
 from journeylab.claims.judge import judge_look, judge_study
 from journeylab.claims.looks import Schedule, boundaries, looks_text, monotone_boundaries
 from journeylab.claims.reference import differences, read_reference
-from journeylab.claims.register import Register, claim_runs, read_register
-from journeylab.claims.schema import SEQUENTIAL
+from journeylab.claims.register import read_register
+from journeylab.claims.schema import SEQUENTIAL, Register, claim_runs
 from journeylab.claims.statistics import interval_rank
 from journeylab.records.files import MEASUREMENTS
 

@@ -16,10 +16,11 @@ import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
-from journeylab.claims.effects import cells
+from journeylab.claims.effects import Cell, Difference, Mean, Term, cells
 from journeylab.claims.judge import judge_study
 from journeylab.claims.looks import schedule
-from journeylab.claims.register import Cell, Claim, Difference, Mean, Term, read_register
+from journeylab.claims.register import read_register
+from journeylab.claims.schema import Claim
 from journeylab.wording.rows import Row, in_words
 
 REGISTER = read_register(Path(__file__).parents[2] / "claims")

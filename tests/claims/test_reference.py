@@ -14,7 +14,8 @@ from journeylab.claims.reference import (
     reference_of,
     verify_results,
 )
-from journeylab.claims.register import StudyClaims, read_register
+from journeylab.claims.register import read_register
+from journeylab.claims.schema import StudyClaims
 from journeylab.config import UserError, build
 from journeylab.records.files import json_bytes, write_json
 from journeylab.records.verdicts import Outcome

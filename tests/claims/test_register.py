@@ -7,14 +7,11 @@ import pytest
 import yaml
 
 from journeylab.catalogue import discover, metrics_part
+from journeylab.claims.checks import check_register
+from journeylab.claims.hashes import row_hashes
 from journeylab.claims.looks import schedule
-from journeylab.claims.register import (
-    Register,
-    StudyClaims,
-    check_register,
-    read_register,
-    row_hashes,
-)
+from journeylab.claims.register import read_register
+from journeylab.claims.schema import Register, StudyClaims
 from journeylab.config import (
     ArmSettings,
     ComputedArm,

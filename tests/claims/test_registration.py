@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from journeylab.claims.hashes import FORM, RunCode
+from journeylab.claims.hashes import FORM, RunCode, row_hashes
 from journeylab.claims.ledger import Ledger, Recorded, planned_rows
-from journeylab.claims.register import Register, read_register, row_hashes
+from journeylab.claims.register import read_register
 from journeylab.claims.registration import (
     CommitState,
     History,
@@ -22,6 +22,7 @@ from journeylab.claims.registration import (
     recorded_rows,
     registrations,
 )
+from journeylab.claims.schema import Register
 from journeylab.records.files import write_json
 from journeylab.records.runs import RunStart, committed_files, git_state
 
@@ -103,8 +104,7 @@ class Project:
     def text(self, *runs: tuple[Any, RunStart], row: str = "exp1.1", at: Path | None = None) -> str:
         path = at or self.path
         history = record_history(
-            History(path, Path("claims")),
-            Ledger(path / "claims"),
+            History(path / "claims"),
             self.register,
             "exp1",
             planned_rows(self.register, "exp1", RUNS),
@@ -304,7 +304,7 @@ def test_an_earlier_register_keeps_the_hashes_of_its_looks(project, looks, hashe
     weights = "alpha: 0.05\nlooks: {12: 0.89, 30: 0.11}\n"
     (project.path / "claims/looks.yaml").write_text(weights)
     project.commit()
-    then = History(project.path, Path("claims")).rows("HEAD", "exp1")
+    then = History(project.path / "claims").rows("HEAD", "exp1")
     assert then == {"exp1.1": (hashed or now[0], now[1])}
 
 

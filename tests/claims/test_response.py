@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from journeylab.claims.register import Register, read_register
+from journeylab.claims.register import read_register
 from journeylab.claims.response import Response, ReviewPoint, read_response, rows_of, unasked
+from journeylab.claims.schema import Register
 from journeylab.config import UserError
 
 PROJECT = Path(__file__).parents[2]

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from journeylab.claims.hashes import row_hashes
 from journeylab.claims.judge import judge_look, judge_study
 from journeylab.claims.looks import schedule
-from journeylab.claims.register import Register, claim_runs, row_hashes
-from journeylab.claims.schema import SEQUENTIAL
+from journeylab.claims.schema import SEQUENTIAL, Register, claim_runs
 from journeylab.reports.forest import forest, strip
 from journeylab.reports.latex import latex_macros
 from journeylab.reports.numbers import study_numbers

@@ -11,8 +11,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from journeylab.claims.effects import cells
 from journeylab.claims.judge import judge_study
-from journeylab.claims.register import cells, read_register
+from journeylab.claims.register import read_register
 from journeylab.commands.app import app
 from journeylab.config import UserError
 from journeylab.records.files import write_json, write_table

@@ -17,8 +17,9 @@ from pypdfium2 import PdfDocument
 
 import journeylab
 from journeylab.chunks.tables import joined, labelled
+from journeylab.claims.hashes import row_hashes
 from journeylab.claims.judge import judge_study
-from journeylab.claims.register import Register, row_hashes
+from journeylab.claims.schema import Register
 from journeylab.config import ONCE, chunk_seeds
 from journeylab.deposit.archive import assemble
 from journeylab.deposit.code import read_code

@@ -17,8 +17,7 @@ from journeylab.claims.forms import Form
 from journeylab.claims.hashes import row_hashes
 from journeylab.claims.judge import judge_study
 from journeylab.claims.reading import taken_rows
-from journeylab.claims.register import Register
-from journeylab.claims.schema import SEQUENTIAL
+from journeylab.claims.schema import SEQUENTIAL, Register
 from journeylab.deposit.contents import csv_bytes
 from journeylab.reports.numbers import study_numbers
 from journeylab.wording.rows import in_words

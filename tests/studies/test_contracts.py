@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from journeylab import catalogue
-from journeylab.claims.register import PILOT
+from journeylab.claims.schema import PILOT
 from journeylab.config import RunSettings
 from journeylab.streams import Streams
 

@@ -12,7 +12,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from journeylab import catalogue
-from journeylab.claims.register import Cell, Difference, StudyClaims, Term, read_register
+from journeylab.claims.effects import Cell, Difference, Term
+from journeylab.claims.register import read_register
+from journeylab.claims.schema import StudyClaims
 from journeylab.config import TrainedArm
 from journeylab.plotting import RunName, StudyResults, draw_figures, styled
 from journeylab.records.fingerprint import closure

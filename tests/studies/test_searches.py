@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from journeylab import catalogue
-from journeylab.claims.register import Every, StudyClaims, cells, read_register
+from journeylab.claims.effects import Every, cells
+from journeylab.claims.register import read_register
+from journeylab.claims.schema import StudyClaims
 from journeylab.plotting import StudyResults, read_trials
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,9 @@ import yaml
 from docutils.core import publish_parts
 
 from journeylab import catalogue
-from journeylab.claims.register import PILOT, Every, cells, is_read, read_register
+from journeylab.claims.effects import Every, cells
+from journeylab.claims.register import read_register
+from journeylab.claims.schema import PILOT, is_read
 from journeylab.config import TrainedArm, UserError, read_yaml
 from journeylab.records.files import Origin, read_json, write_json, write_table
 from journeylab.records.plans import Plan

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from journeylab.catalogue import discover
-from journeylab.claims.register import row_hashes
+from journeylab.claims.hashes import row_hashes
 from journeylab.claims.registration import History
 from journeylab.config import read_yaml
 from journeylab.records.evidence import find_evidence, read_evidence
@@ -78,7 +78,7 @@ def test_no_judged_row_changes_what_decides_it() -> None:
 
 @pytest.mark.parametrize("study", discover())
 def test_register_of_the_release_stays_readable_in_git(study: str) -> None:
-    history = History(PROJECT, Path("claims"))
+    history = History(PROJECT / "claims")
     if history.location(RELEASE) in ("shallow", "absent"):
         pytest.skip(f"the git history lacks the commit {RELEASE}")
     then = history.rows(RELEASE, study)
@@ -91,7 +91,7 @@ def test_register_of_the_release_stays_readable_in_git(study: str) -> None:
 def test_every_judged_row_is_registered_before_its_runs(study: str) -> None:
     evidence = [read_evidence(path) for path in find_evidence(PROJECT, study).values()]
     starts = [(each.plan, each.host) for each in evidence]
-    history = History(PROJECT, Path("claims"))
+    history = History(PROJECT / "claims")
     if any(history.location(host.commit or "") == "shallow" for _, host in starts):
         pytest.skip("a shallow clone lacks the commits at which the runs started")
     states = planned().registrations(study, starts)

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from journeylab.claims import register as reg
 from journeylab.claims.looks import Level
+from journeylab.claims.regions import Region
+from journeylab.claims.schema import Criterion
 from journeylab.claims.statistics import Measured, decide, median_interval, success_interval
 from journeylab.records.verdicts import Estimate, Point, Word
 
 
 def estimate_term(
-    measured: Measured, region: reg.Region, seeds: Sequence[int], support: Level, refute: Level
+    measured: Measured, region: Region, seeds: Sequence[int], support: Level, refute: Level
 ) -> Estimate:
     """The effect of one term, with its interval and its verdict.
 
@@ -53,7 +54,7 @@ def estimate_term(
     )
 
 
-def settling_words(claim: reg.Criterion) -> tuple[Word, Word]:
+def settling_words(claim: Criterion) -> tuple[Word, Word]:
     """The verdict that a claim has if all its parts have it, and the one that a part alone gives.
 
     They are supported and refuted, reversed for ``any_of``.
@@ -61,7 +62,7 @@ def settling_words(claim: reg.Criterion) -> tuple[Word, Word]:
     return ("refuted", "supported") if claim.kind == "any_of" else ("supported", "refuted")
 
 
-def combine_parts(claim: reg.Criterion, parts: Sequence[Estimate]) -> Estimate:
+def combine_parts(claim: Criterion, parts: Sequence[Estimate]) -> Estimate:
     """The worst part of an ``all_of`` claim, the best part of an ``any_of`` claim.
 
     For a band there is no worst or best part: effect, mean, low and high are None.

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from journeylab.claims import register as reg
 from journeylab.claims.looks import Schedule, term_levels
+from journeylab.claims.regions import Region
+from journeylab.claims.schema import Criterion
 from journeylab.claims.statistics import DETECTED, Interval, Values, decide, interval_rank
 
 MOST_SEEDS = 200
@@ -89,7 +90,7 @@ def single_look(tail: float, region: Interval, sides: Sides) -> int | None:
 
 
 def claim_forecast(
-    claim: reg.Criterion, plan: Schedule, values: Sequence[Values]
+    claim: Criterion, plan: Schedule, values: Sequence[Values]
 ) -> tuple[Values, Sides, Forecast]:
     """The forecast of a claim, with the values and the sides of the term that it rests on.
 
@@ -108,7 +109,7 @@ def claim_forecast(
     return pick(forecasts, key=lambda each: (each[2].supported, -each[2].refuted))
 
 
-def sides_of(values: Values, region: reg.Region) -> Sides:
+def sides_of(values: Values, region: Region) -> Sides:
     """The sides of seeds like ``values``, shape (n,), of which NaN failed; 0 without values.
 
     Finished seeds are normal around their median with the robust standard deviation
@@ -135,14 +136,14 @@ def sides_of(values: Values, region: reg.Region) -> Sides:
     return Sides(share * float(below) + failed, share * float(above) + failed)
 
 
-def within(sides: Sides, region: reg.Region) -> float:
+def within(sides: Sides, region: Region) -> float:
     """The probability that a seed lies in the region."""
     if region.is_band:
         return 1.0 - sides.below - sides.above
     return sides.above if region.high == math.inf else sides.below
 
 
-def beyond(sides: Sides, region: reg.Region) -> float:
+def beyond(sides: Sides, region: Region) -> float:
     """The probability that a seed lies outside the region, and not on its margin."""
     if region.is_band:
         return sides.below + sides.above

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from journeylab.claims import register as reg
+from journeylab.claims.effects import Cases, Every, Term, cells
 from journeylab.claims.estimates import combine_parts, estimate_term, finite, settling_words
 from journeylab.claims.headroom import saturations
 from journeylab.claims.looks import Schedule, schedule, term_levels, why_unjudged
 from journeylab.claims.reading import Known, PlannedSeeds, measured, read, read_rows, taken_rows
+from journeylab.claims.schema import Criteria, Criterion, StudyCriteria, claim_runs, is_read
 from journeylab.claims.statistics import (
     Measured,
     Values,
@@ -39,7 +40,7 @@ from journeylab.records.verdicts import (
 class _Study:
     """What all claims of a study are judged by; ``seeds`` are all planned seeds in order."""
 
-    claims: reg.StudyCriteria
+    claims: StudyCriteria
     table: pd.DataFrame
     seeds: Sequence[int]
     schedule: Schedule
@@ -52,12 +53,12 @@ class _Study:
         """Whether looks take seeds until the claims are decided."""
         return bool(self.claims.tails) and not self.exploratory
 
-    def reader(self, n: int) -> Callable[[reg.Term], Values]:
+    def reader(self, n: int) -> Callable[[Term], Values]:
         """Reads a term at the first ``n`` seeds."""
         seeds = self.seeds[:n]
         return lambda term: read(term, self.table, self.claims.measures, seeds, self.known)
 
-    def measured(self, terms: Iterable[reg.Term], n: int) -> list[Measured]:
+    def measured(self, terms: Iterable[Term], n: int) -> list[Measured]:
         """Terms at the first ``n`` seeds."""
         return [measured(term, self.claims.measures, self.reader(n)) for term in terms]
 
@@ -73,7 +74,7 @@ class _Stop(NamedTuple):
 def judge_study(
     measurements: pd.DataFrame,
     study: str,
-    register: reg.Criteria,
+    register: Criteria,
     seeds: Sequence[int],
     scale: Scale,
     evidence: bool,
@@ -88,7 +89,7 @@ def judge_study(
     ``arm/variant/seeds`` of all planned runs: one that left no rows is missing.
     Raises UserError if a cell selects several values of the same seed.
     """
-    claims = register.studies.get(study, reg.StudyCriteria(claims=()))
+    claims = register.studies.get(study, StudyCriteria(claims=()))
     table = measurements[measurements["study"] == study]
     looks = schedule(register, claims)
     unjudged = why_unjudged(claims, seeds, looks.looks if evidence else ())
@@ -104,8 +105,8 @@ def judge_study(
         for run, seeded in seeded_by_run(planned).items()
     }
 
-    def verdict(claim: reg.Criterion) -> Verdict:
-        if isinstance(claim.effect, reg.Every):
+    def verdict(claim: Criterion) -> Verdict:
+        if isinstance(claim.effect, Every):
             return _judge_exact(claim, claim.effect.every, judged, of_runs)
         n = len(seeds) if taken is None else _common_seeds(claim, judged, taken)
         of_row = stops.get(claim.id, (_Stop(n),) * len(claim.points))
@@ -132,7 +133,7 @@ def judge_study(
 def judge_look(
     measurements: pd.DataFrame,
     study: str,
-    register: reg.Criteria,
+    register: Criteria,
     seeds: Sequence[int],
     runs: Collection[str],
 ) -> LookRecord:
@@ -157,7 +158,7 @@ def judge_look(
     goes_on = [
         run
         for run in runs
-        if following and any(reg.is_read(claims, claim, *run.split("/")) for claim in still_open)
+        if following and any(is_read(claims, claim, *run.split("/")) for claim in still_open)
     ]
     taken = _seeds_taken(judged, stops) or SeedRange(first=seeds[0] + len(seeds))
     further = {run: seeds[0] + n for n in following for run in goes_on}
@@ -184,11 +185,11 @@ def _stops(study: _Study) -> dict[str, tuple[_Stop, ...]]:
     return {
         claim.id: tuple(_stop(point, study) for point in claim.points)
         for claim in study.claims.claims
-        if claim.primary and not isinstance(claim.effect, reg.Every)
+        if claim.primary and not isinstance(claim.effect, Every)
     }
 
 
-def _stop(claim: reg.Criterion, study: _Study) -> _Stop:
+def _stop(claim: Criterion, study: _Study) -> _Stop:
     """Judge at each look in turn, the gates by the seeds of that look; a decision is final.
 
     A claim also stops if a gate fails, since more seeds do not teach a model, or if no further
@@ -211,7 +212,7 @@ def _stop(claim: reg.Criterion, study: _Study) -> _Stop:
     return stop
 
 
-def _can_be_decided(claim: reg.Criterion, study: _Study, values: Sequence[Measured]) -> bool:
+def _can_be_decided(claim: Criterion, study: _Study, values: Sequence[Measured]) -> bool:
     """Whether a claim could be decided at the last registered look by some further seeds.
 
     The further seeds of a term are put into each of the intervals between the margins in turn,
@@ -241,20 +242,20 @@ def _seeds_taken(study: _Study, stops: Mapping[str, Sequence[_Stop]]) -> SeedRan
     for claim in study.claims.claims:
         for point, stop in zip(claim.points, stops.get(claim.id, ()), strict=False):
             if stop.seeds > first:
-                for arm, variant in reg.claim_runs(study.claims, point):
+                for arm, variant in claim_runs(study.claims, point):
                     run = f"{arm}/{variant}"
                     further[run] = max(start + stop.seeds, further.get(run, 0))
     return SeedRange(first=start + first, further=dict(sorted(further.items())))
 
 
-def _common_seeds(claim: reg.Criterion, study: _Study, taken: SeedRange) -> int:
+def _common_seeds(claim: Criterion, study: _Study, taken: SeedRange) -> int:
     """The number of seeds that all runs of a claim have."""
-    runs = reg.claim_runs(study.claims, claim)
+    runs = claim_runs(study.claims, claim)
     return min(taken.end(f"{arm}/{variant}") for arm, variant in runs) - study.seeds[0]
 
 
 def _estimate(
-    claim: reg.Criterion, values: Sequence[Measured], study: _Study, n: int
+    claim: Criterion, values: Sequence[Measured], study: _Study, n: int
 ) -> tuple[Estimate, list[Estimate]]:
     """The estimate of a whole claim at a look, and those of its parts, if it has several."""
     levels, seeds = term_levels(study.schedule, claim, n), study.seeds[:n]
@@ -262,7 +263,7 @@ def _estimate(
     return (parts[0], []) if len(parts) == 1 else (combine_parts(claim, parts), parts)
 
 
-def _over_scope(claim: reg.Criterion, points: Sequence[Verdict], state: State) -> Verdict:
+def _over_scope(claim: Criterion, points: Sequence[Verdict], state: State) -> Verdict:
     """The verdict of a row from those at all points of its scope; a withheld point decides none."""
     words = {point.verdict for point in points}
     word: Word | None = "inconclusive"
@@ -296,7 +297,7 @@ def _over_scope(claim: reg.Criterion, points: Sequence[Verdict], state: State) -
 _OF_POINT = (*Estimate.model_fields, "k", "state", "failed_gates")
 
 
-def _judge(claim: reg.Criterion, stop: _Stop, study: _Study) -> Verdict:
+def _judge(claim: Criterion, stop: _Stop, study: _Study) -> Verdict:
     """The verdict at the look where the looks end, or an exploratory estimate."""
     n = stop.seeds
     terms = study.measured(claim.terms, n)
@@ -326,9 +327,7 @@ def _judge(claim: reg.Criterion, stop: _Stop, study: _Study) -> Verdict:
     )
 
 
-def _judge_exact(
-    claim: reg.Criterion, cases: reg.Cases, study: _Study, planned: PlannedSeeds
-) -> Verdict:
+def _judge_exact(claim: Criterion, cases: Cases, study: _Study, planned: PlannedSeeds) -> Verdict:
     """Compare the extreme value over all matching rows with the region.
 
     A value that is not finite counts as infinitely wrong. If planned cases were not measured, the
@@ -359,7 +358,7 @@ def _judge_exact(
     )
 
 
-def _failed_gates(claim: reg.Criterion, study: _Study, n: int) -> tuple[FailedGate, ...]:
+def _failed_gates(claim: Criterion, study: _Study, n: int) -> tuple[FailedGate, ...]:
     """The gates of a claim that the first ``n`` seeds fail."""
     failed = []
     for name in claim.gate:
@@ -371,9 +370,7 @@ def _failed_gates(claim: reg.Criterion, study: _Study, n: int) -> tuple[FailedGa
     return tuple(failed)
 
 
-def _detectable(
-    claim: reg.Criterion, study: _Study, values: Sequence[Values], n: int
-) -> float | None:
+def _detectable(claim: Criterion, study: _Study, values: Sequence[Values], n: int) -> float | None:
     """Minimum detectable effect (power 0.8), largest over parts; at least a step of the measure."""
     k = min(level.k for level in term_levels(study.schedule, claim, n))
     if claim.claimed.of == "seeds":
@@ -386,11 +383,11 @@ def _detectable(
     return max(*distances, study.claims.step(claim)) if distances else None
 
 
-def _absent(claim: reg.Criterion, values: Sequence[Values]) -> list[str]:
+def _absent(claim: Criterion, values: Sequence[Values]) -> list[str]:
     """The runs of terms that have no value at any seed."""
     return [
         cell.run
         for term, of_term in zip(claim.terms, values, strict=True)
         if of_term.size and np.isnan(of_term).all()
-        for cell in reg.cells([term])
+        for cell in cells([term])
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
 
@@ -145,7 +145,7 @@ class Ledger:
 
     def __init__(self, claims: Path) -> None:
         self._claims = claims
-        self._before: dict[tuple[str, str], bool] = {}
+        self.is_before = cache(self._is_before)
 
     def path(self, study: str) -> Path:
         """The file of a study."""
@@ -170,7 +170,7 @@ class Ledger:
 
     def rows_at(self, commit: str, study: str) -> tuple[str, ...] | None:
         """The digests of the lines of rows that a commit has; None if it has no such file."""
-        text = ask_git(self._claims, "show", f"{commit}:./{LEDGER}/{study}.jsonl")
+        text = self._show(commit, f"{LEDGER}/{study}.jsonl")
         if text is None:
             return None
         return tuple(digest(line) for line in _readable(text) if line.kind == "row")
@@ -183,21 +183,23 @@ class Ledger:
     @cached_property
     def shallow(self) -> bool:
         """Whether the repository lacks commits, so that removed lines cannot be told."""
-        answer = ask_git(self._claims, "rev-parse", "--is-shallow-repository")
-        return (answer or "").strip() == "true"
+        return (self._git("rev-parse", "--is-shallow-repository") or "").strip() == "true"
 
-    def is_before(self, commit: str, other: str) -> bool:
+    def _is_before(self, commit: str, other: str) -> bool:
         """Whether a commit is another one, or an ancestor of it."""
-        if (commit, other) not in self._before:
-            answer = ask_git(self._claims, *_PLAIN, "merge-base", "--is-ancestor", commit, other)
-            self._before[commit, other] = answer is not None
-        return self._before[commit, other]
+        return self._git(*_PLAIN, "merge-base", "--is-ancestor", commit, other) is not None
+
+    def _show(self, commit: str, name: str) -> str | None:
+        """A file of this folder in a commit; None if it has no such file."""
+        return self._git("show", f"{commit}:./{name}")
+
+    def _git(self, *arguments: str) -> str | None:
+        return ask_git(self._claims, *arguments)
 
     @cached_property
     def _committed(self) -> dict[str, dict[str, Entry[Line]]]:
         """Every line that a commit which HEAD reaches has added, by study and digest."""
-        log = ask_git(
-            self._claims,
+        log = self._git(
             *(*_PLAIN, "log", "--reverse", "--topo-order", "--full-history", "-m"),
             *("--format=%x01%H", "--patch", "--unified=0", "--no-renames", "--no-ext-diff"),
             *("--no-textconv", "--text", "--no-color", "--", f"./{LEDGER}/*.jsonl"),

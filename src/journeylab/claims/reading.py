@@ -7,22 +7,31 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from journeylab.claims import register as reg
-from journeylab.claims.effects import steps
+from journeylab.claims.effects import (
+    Cases,
+    Cell,
+    Difference,
+    Level,
+    Mean,
+    Quantity,
+    Term,
+    cells,
+    steps,
+)
 from journeylab.claims.statistics import Measured, Values, is_single, spacing
 from journeylab.config import UserError
 from journeylab.records.looks import SeedRange
 
-Known = dict[reg.Cell, "pd.Series[float]"]
+Known = dict[Cell, "pd.Series[float]"]
 """Cells of a table that were read: their values by seed."""
 PlannedSeeds = Mapping[str, Sequence[int] | None]
 """The seeds of planned runs ``arm/variant``; None for a run that is computed once."""
 
 
 def read(
-    term: reg.Term,
+    term: Term,
     table: pd.DataFrame,
-    measures: Mapping[str, reg.Quantity],
+    measures: Mapping[str, Quantity],
     seeds: Sequence[int],
     known: Known | None = None,
 ) -> Values:
@@ -32,15 +41,15 @@ def read(
     selects several values of the same seed.
     """
     known = {} if known is None else known
-    if isinstance(term, reg.Difference):
+    if isinstance(term, Difference):
         first, second = (read(part, table, measures, seeds, known) for part in term.difference)
         with np.errstate(invalid="ignore"):
             difference = first - second
         return np.where(np.isfinite(difference), difference, np.nan)
-    if isinstance(term, reg.Mean):
+    if isinstance(term, Mean):
         parts = [read(part, table, measures, seeds, known) for part in term.mean]
         return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
-    if not isinstance(term, reg.Cell):
+    if not isinstance(term, Cell):
         return np.full(len(seeds), float(term))
     if term not in known:
         known[term] = _by_seed(term, table, measures[term.measure])
@@ -49,32 +58,30 @@ def read(
 
 
 def measured(
-    term: reg.Term, measures: Mapping[str, reg.Quantity], values_of: Callable[[reg.Term], Values]
+    term: Term, measures: Mapping[str, Quantity], values_of: Callable[[Term], Values]
 ) -> Measured:
     """A term with the distance up to which its value at each seed lies at a threshold.
 
     The larger of four spacings of the floats that it was computed from, and of a hundredth of the
     smallest step of its measures. ``values_of`` reads terms.
     """
-    single = np.logical_and.reduce([is_single(values_of(cell)) for cell in reg.cells([term])])
+    single = np.logical_and.reduce([is_single(values_of(cell)) for cell in cells([term])])
     step = min(steps(term, measures), default=0.0)
     tolerance = np.maximum(_spacing(term, values_of, single), step / 100)
     return Measured(values_of(term), tolerance)
 
 
-def _spacing(
-    term: reg.Term, values_of: Callable[[reg.Term], Values], single: NDArray[np.bool_]
-) -> Values:
-    if isinstance(term, reg.Difference):
+def _spacing(term: Term, values_of: Callable[[Term], Values], single: NDArray[np.bool_]) -> Values:
+    if isinstance(term, Difference):
         first, second = (_spacing(part, values_of, single) for part in term.difference)
         return first + second
-    if isinstance(term, reg.Mean):
+    if isinstance(term, Mean):
         parts = [_spacing(part, values_of, single) for part in term.mean]
         return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
-    return spacing(values_of(term), single & isinstance(term, reg.Cell))
+    return spacing(values_of(term), single & isinstance(term, Cell))
 
 
-def _by_seed(term: reg.Cell, table: pd.DataFrame, measure: reg.Quantity) -> "pd.Series[float]":
+def _by_seed(term: Cell, table: pd.DataFrame, measure: Quantity) -> "pd.Series[float]":
     chosen = (table["arm"] == term.arm) & (table["variant"] == term.variant)
     chosen &= table["metric"] == measure.metric
     for factor, level in measure.at.items():
@@ -90,7 +97,7 @@ def _by_seed(term: reg.Cell, table: pd.DataFrame, measure: reg.Quantity) -> "pd.
 
 
 def read_rows(
-    cases: reg.Cases, table: pd.DataFrame, planned: PlannedSeeds
+    cases: Cases, table: pd.DataFrame, planned: PlannedSeeds
 ) -> tuple[Values, list[str], bool]:
     """All values of the cases, what is missing of them in words, and whether they have seeds.
 
@@ -139,11 +146,11 @@ def taken_rows(table: pd.DataFrame, taken: SeedRange) -> pd.DataFrame:
     return table[table["seed"].isna() | (table["seed"] < ends)]
 
 
-def _levels(levels: reg.Level | tuple[reg.Level, ...]) -> tuple[reg.Level, ...]:
+def _levels(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
     return levels if isinstance(levels, tuple) else (levels,)
 
 
-def _matches(table: pd.DataFrame, factor: str, level: reg.Level) -> "pd.Series[bool]":
+def _matches(table: pd.DataFrame, factor: str, level: Level) -> "pd.Series[bool]":
     if factor not in table.columns:
         return pd.Series(level is None, index=table.index, dtype=bool)
     column = table[factor]

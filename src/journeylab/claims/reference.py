@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from journeylab.claims.register import StudyClaims
+from journeylab.claims.schema import StudyClaims
 from journeylab.config import Frozen, Scale, UserError, build
 from journeylab.records.files import VERDICTS, read_json, write_json
 from journeylab.records.verdicts import Outcome, StudyVerdicts, Verdict

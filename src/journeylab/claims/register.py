@@ -26,83 +26,12 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from journeylab.claims.checks import check_parts, check_register
-from journeylab.claims.effects import (
-    AllOf,
-    AnyOf,
-    Cases,
-    Cell,
-    Difference,
-    Effect,
-    Every,
-    Level,
-    Mean,
-    Measure,
-    Quantity,
-    Term,
-    Text,
-    cells,
-)
+from journeylab.claims.checks import check_parts
 from journeylab.claims.expressions import write_gate, write_term
 from journeylab.claims.forms import form_error
-from journeylab.claims.hashes import register_hash, row_hashes
-from journeylab.claims.regions import Region
-from journeylab.claims.schema import (
-    LOOKS,
-    PILOT,
-    Amendment,
-    Claim,
-    Criteria,
-    Criterion,
-    Gate,
-    Looks,
-    Register,
-    StudyClaims,
-    StudyCriteria,
-    claim_runs,
-    is_named,
-    is_read,
-    named_runs,
-)
+from journeylab.claims.schema import LOOKS, Claim, Looks, Register, StudyClaims
 from journeylab.claims.theorems import THEOREMS, Theorems, read_theorems
 from journeylab.config import UserError, accepted, build, read_yaml
-
-__all__ = [
-    "LOOKS",
-    "PILOT",
-    "AllOf",
-    "Amendment",
-    "AnyOf",
-    "Cases",
-    "Cell",
-    "Claim",
-    "Criteria",
-    "Criterion",
-    "Difference",
-    "Effect",
-    "Every",
-    "Gate",
-    "Level",
-    "Looks",
-    "Mean",
-    "Measure",
-    "Quantity",
-    "Region",
-    "Register",
-    "StudyClaims",
-    "StudyCriteria",
-    "Term",
-    "Text",
-    "cells",
-    "check_register",
-    "claim_runs",
-    "is_named",
-    "is_read",
-    "named_runs",
-    "read_register",
-    "register_hash",
-    "row_hashes",
-]
 
 
 def read_register(folder: Path, only: Collection[str] = ()) -> Register:

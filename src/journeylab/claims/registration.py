@@ -8,25 +8,24 @@ row was judged before there was a ledger, the register in the commit of the runs
 now. Otherwise the claim is *exploratory*. If the commit is in the repository, its content decides
 and not the record, so that a record cannot claim more than the repository shows.
 
-:func:`registrations` computes; only :class:`History` and the ledger run git.
+:func:`registrations` computes; only :class:`History` runs git.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
 import yaml
 from pydantic import BaseModel, PositiveInt
 
-from journeylab.claims.hashes import FORM
+from journeylab.claims.hashes import FORM, row_hashes
 from journeylab.claims.ledger import Ledger, RowLine, Standing, standings
-from journeylab.claims.register import LOOKS, Looks, Register, StudyClaims, is_read, row_hashes
+from journeylab.claims.schema import LOOKS, Looks, Register, StudyClaims, is_read
 from journeylab.config import Frozen, UserError, build
 from journeylab.records.files import read_json
-from journeylab.records.git import ask_git
 from journeylab.records.runs import RunStart
 from journeylab.records.verdicts import Registration
 
@@ -68,62 +67,39 @@ class EarlierClaims(StudyClaims):
     looks: Literal["fixed", "sequential"] = "fixed"
 
 
-class History:
-    """The commits of a git repository, and the register in the folder ``claims`` of each."""
+class History(Ledger):
+    """The ledgers of a folder, and what git knows of commits and of the register in each."""
 
-    def __init__(self, repository: Path, claims: Path) -> None:
-        self._repository, self._claims = repository, claims
-        self._rows: dict[tuple[str, str], Hashes | None] = {}
-        self._locations: dict[str, Location] = {}
-
-    def location(self, commit: str) -> Location:
-        """Where a commit is, seen from the commit that is checked out."""
-        if commit not in self._locations:
-            self._locations[commit] = self._locate(commit)
-        return self._locations[commit]
-
-    def rows(self, commit: str, study: str) -> Hashes | None:
-        """The hashes of a study's rows in a commit: empty without a file, None if unreadable."""
-        if (commit, study) not in self._rows:
-            self._rows[commit, study] = self._read(commit, study)
-        return self._rows[commit, study]
-
-    def _locate(self, commit: str) -> Location:
-        if self._git("cat-file", "-e", f"{commit}^{{commit}}") is None:
-            return "shallow" if self._shallow else "absent"
-        if self._git("merge-base", "--is-ancestor", commit, "HEAD") is not None:
-            return "here"
-        refs = (
-            self._git("for-each-ref", "--contains", commit, "--format=%(refname)") or ""
-        ).split()
-        if any(ref.startswith("refs/exps/") for ref in refs):
-            return "experiment"
-        return "elsewhere" if refs else "rewritten"
+    def __init__(self, claims: Path) -> None:
+        super().__init__(claims)
+        self.location = cache(self._locate)
+        self.rows = cache(self._rows)
 
     def claims(self, commit: str, study: str) -> EarlierClaims | None:
         """The claims of a study in a commit; None without a file, or if it cannot be read."""
         return _parsed(EarlierClaims, self._show(commit, f"{study}.yaml"))
 
-    def _read(self, commit: str, study: str) -> Hashes | None:
-        text = self._show(commit, f"{study}.yaml")
-        if text is None:
+    def _locate(self, commit: str) -> Location:
+        """Where a commit is, seen from the commit that is checked out."""
+        if self._git("cat-file", "-e", f"{commit}^{{commit}}") is None:
+            return "shallow" if self.shallow else "absent"
+        if self.is_before(commit, "HEAD"):
+            return "here"
+        refs = self._git("for-each-ref", "--contains", commit, "--format=%(refname)") or ""
+        if any(ref.startswith("refs/exps/") for ref in refs.split()):
+            return "experiment"
+        return "elsewhere" if refs else "rewritten"
+
+    def _rows(self, commit: str, study: str) -> Hashes | None:
+        """The hashes of a study's rows in a commit: empty without a file, None if unreadable."""
+        if self._show(commit, f"{study}.yaml") is None:
             return {}
-        claims = _parsed(EarlierClaims, text)
+        claims = self.claims(commit, study)
         looks = _parsed(_EarlierLooks, self._show(commit, LOOKS))
         if claims is None or looks is None:
             return None
         register = Register(**looks.model_dump(exclude={"looks"}), studies={study: claims})
         return row_hashes(register, study, looks.looks if claims.looks == "fixed" else None)
-
-    def _show(self, commit: str, name: str) -> str | None:
-        return self._git("show", f"{commit}:./{self._claims.as_posix()}/{name}")
-
-    @cached_property
-    def _shallow(self) -> bool:
-        return (self._git("rev-parse", "--is-shallow-repository") or "").strip() == "true"
-
-    def _git(self, *arguments: str) -> str | None:
-        return ask_git(self._repository, *arguments)
 
 
 def _parsed(model: type[T], text: str | None) -> T | None:
@@ -232,7 +208,6 @@ def _of_run(
 
 def record_history(
     history: History,
-    ledger: Ledger,
     register: Register,
     study: str,
     planned: Mapping[str, RowLine],
@@ -245,12 +220,12 @@ def record_history(
     read from git again.
     """
     return RecordedHistory(
-        rows=standings(ledger, register, study, planned),
+        rows=standings(history, register, study, planned),
         commits={
             commit: CommitState(
                 location=history.location(commit),
                 rows=known.get(commit) or history.rows(commit, study),
-                lines=ledger.rows_at(commit, study),
+                lines=history.rows_at(commit, study),
             )
             for commit in sorted(commits)
         },

@@ -7,7 +7,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
-from journeylab.claims.register import Claim, Register, Text
+from journeylab.claims.effects import Text
+from journeylab.claims.schema import Claim, Register
 from journeylab.config import Frozen, Name, UserError, build, read_yaml
 
 Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

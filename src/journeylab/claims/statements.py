@@ -8,7 +8,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from journeylab.claims.register import Register
+from journeylab.claims.schema import Register
 from journeylab.claims.theorems import Theorems
 from journeylab.config import Frozen, Name, UserError, accepted, build, read_yaml
 

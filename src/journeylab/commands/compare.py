@@ -15,7 +15,7 @@ from journeylab.config import UserError, build
 
 if TYPE_CHECKING:
     from journeylab.claims.reference import Reference
-    from journeylab.claims.register import Claim
+    from journeylab.claims.schema import Claim
     from journeylab.records.verdicts import Outcome
 
 _CURRENT = re.compile(r"exp\d+\.json")

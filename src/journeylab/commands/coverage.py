@@ -10,7 +10,7 @@ import typer
 from journeylab.commands.results import CLAIMS, current_register, printed_table
 
 if TYPE_CHECKING:
-    from journeylab.claims.register import Claim
+    from journeylab.claims.schema import Claim
     from journeylab.claims.statements import Statement
 
 HEAD = ("Section", "Statement", "Claims")

@@ -162,7 +162,7 @@ def _is_ended(folder: Path) -> bool:
 
 def _exploratory(plan: WorkflowPlan, study: str, evidence: RunEvidence) -> str:
     """Why a run cannot confirm a claim; "" if its claims were registered before it."""
-    from journeylab.claims.register import PILOT, is_read
+    from journeylab.claims.schema import PILOT, is_read
 
     claims = plan.register.studies.get(study)
     if claims is None:

@@ -18,7 +18,7 @@ from journeylab.commands.results import (
 from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
-    from journeylab.claims.register import Register
+    from journeylab.claims.schema import Register
     from journeylab.records.runs import RunHost
     from journeylab.records.verdicts import StudyVerdicts
     from journeylab.wording.rows import Row
@@ -53,8 +53,8 @@ def _sources(
     root: Path, row: Row, judged: StudyVerdicts, register: Register, *, hashes: bool
 ) -> Iterator[str]:
     """From the verdict back to measurements, runs, data and commits."""
-    from journeylab.claims.register import is_read
     from journeylab.claims.registration import read_history, registrations
+    from journeylab.claims.schema import is_read
     from journeylab.records.files import read_origin, sha256
     from journeylab.records.plans import HISTORY
     from journeylab.records.repair import settings_of

@@ -220,7 +220,7 @@ def _verdicts(
     """The verdicts of a study, as recorded, and with this unit's rerun values in their place."""
     from journeylab.chunks.tables import joined
     from journeylab.claims.judge import judge_study
-    from journeylab.claims.register import Criteria
+    from journeylab.claims.schema import Criteria
     from journeylab.workflow.rerun import read_recorded
 
     run = again.run

@@ -11,7 +11,7 @@ import typer
 from journeylab.config import UserError, build, read_yaml
 
 if TYPE_CHECKING:
-    from journeylab.claims.register import Register
+    from journeylab.claims.schema import Register
     from journeylab.records.runs import RunHost, RunRecord
     from journeylab.records.verdicts import StudyVerdicts
     from journeylab.wording.rows import StudyRows

@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from journeylab.catalogue import discover, settings_part
-from journeylab.claims.register import Looks, StudyClaims
 from journeylab.claims.response import Response
+from journeylab.claims.schema import Looks, StudyClaims
 from journeylab.claims.statements import Statements
 from journeylab.claims.theorems import Theorems
 from journeylab.config import Config

@@ -20,8 +20,9 @@ from journeylab.commands.results import (
 from journeylab.config import UserError, accepted
 
 if TYPE_CHECKING:
+    from journeylab.claims.effects import Term
     from journeylab.claims.looks import Schedule
-    from journeylab.claims.register import Claim, StudyClaims, Term
+    from journeylab.claims.schema import Claim, StudyClaims
     from journeylab.claims.statistics import Values
     from journeylab.config import RunSettings
     from journeylab.records.verdicts import StudyVerdicts, Verdict
@@ -137,7 +138,7 @@ def _read_pilots(folder: Path, study: str, claims: StudyClaims, rows: Sequence[C
     import numpy as np
 
     from journeylab.claims.reading import measured, read
-    from journeylab.claims.register import PILOT
+    from journeylab.claims.schema import PILOT
     from journeylab.claims.statistics import Measured, reaches
     from journeylab.records.files import read_table
     from journeylab.records.stages import output_path
@@ -178,7 +179,7 @@ def _expected_by_run(
 
     Claims count as independent of each other.
     """
-    from journeylab.claims.register import is_read
+    from journeylab.claims.schema import is_read
 
     claims = plan.register.studies[study]
     expected = {}

@@ -21,7 +21,7 @@ from journeylab.commands.results import (
 from journeylab.config import UserError
 
 if TYPE_CHECKING:
-    from journeylab.claims.register import Register
+    from journeylab.claims.schema import Register
     from journeylab.reports.summary import Judged
 
 

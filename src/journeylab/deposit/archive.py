@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from journeylab.claims.register import Register
+from journeylab.claims.schema import Register
 from journeylab.deposit.anonymous import hide, identifying
 from journeylab.deposit.cells import Cells
 from journeylab.deposit.code import Code

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from journeylab.claims.register import LOOKS, Register
+from journeylab.claims.schema import LOOKS, Register
 from journeylab.config import UserError
 from journeylab.records.files import (
     MANIFEST,

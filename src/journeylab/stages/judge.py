@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from journeylab.claims.judge import judge_study
-from journeylab.claims.register import Criteria
+from journeylab.claims.schema import Criteria
 from journeylab.records.files import read_table, write_json
 from journeylab.stages.running import Call
 

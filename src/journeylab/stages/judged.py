@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from journeylab.claims.register import Register, is_read, register_hash
+from journeylab.claims.hashes import register_hash
 from journeylab.claims.registration import read_history, registrations
+from journeylab.claims.schema import Register, is_read
 from journeylab.claims.theorems import Theorems
 from journeylab.records.files import read_json, verify
 from journeylab.records.plans import Plan

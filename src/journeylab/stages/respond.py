@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from journeylab.claims.register import Register
 from journeylab.claims.response import Response, rows_of, unasked
+from journeylab.claims.schema import Register
 from journeylab.records.files import sha256, write_atomic, write_folder, write_json
 from journeylab.records.round import read_round
 from journeylab.reports.response import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from journeylab import catalogue
-from journeylab.claims.register import Register
 from journeylab.claims.registration import read_history, registrations
+from journeylab.claims.schema import Register
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, read_origin, sha256, verify
 from journeylab.records.repair import remake

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from journeylab.claims import register as reg
+from journeylab.claims.effects import Cell, Difference, Every, Mean, Measure, Term, cells
+from journeylab.claims.schema import Criterion
 from journeylab.config import Labels
 from journeylab.wording.typography import short
 
@@ -20,7 +21,7 @@ class Names(NamedTuple):
 
     variants: Labels = MappingProxyType({})
     arms: Labels = MappingProxyType({})
-    measures: Mapping[str, reg.Measure] = MappingProxyType({})
+    measures: Mapping[str, Measure] = MappingProxyType({})
 
     def measure(self, name: str) -> str:
         """The label of a measure."""
@@ -37,7 +38,7 @@ def run_text(arm: str, variant: str, labels: Labels, arms: Labels) -> str:
     return _joined(labels.get(variant, variant), arms.get(arm, arm))
 
 
-def region_text(claim: reg.Criterion) -> str:
+def region_text(claim: Criterion) -> str:
     """The region that a claim names, e.g. “all > 0.95”; margins as they are registered."""
     region = claim.region
     if region is None:
@@ -52,9 +53,9 @@ def region_text(claim: reg.Criterion) -> str:
     return f"{quantifier}{text}{' in most seeds' * (region.of == 'seeds')}"
 
 
-def effect_text(claim: reg.Criterion, names: Names) -> str:
+def effect_text(claim: Criterion, names: Names) -> str:
     """The quantity that is compared with the region, e.g. “A − B, all templates”."""
-    if isinstance(claim.effect, reg.Every):
+    if isinstance(claim.effect, Every):
         label = claim.effect.every.label
         extreme = "largest" if claim.claimed.low == -math.inf else "smallest"
         return label if _SUPERLATIVE.match(label) else f"{extreme} {label}"
@@ -62,7 +63,7 @@ def effect_text(claim: reg.Criterion, names: Names) -> str:
     return {"all_of": f"all of {terms}", "any_of": f"any of {terms}"}.get(claim.kind, terms)
 
 
-def term_texts(terms: Sequence[reg.Term], names: Names) -> list[str]:
+def term_texts(terms: Sequence[Term], names: Names) -> list[str]:
     """Every term in printed names; measures are named where they differ in a term or between."""
     texts = [_term_text(term, names, measured=False) for term in terms]
     if len(set(texts)) == len(texts):
@@ -70,21 +71,21 @@ def term_texts(terms: Sequence[reg.Term], names: Names) -> list[str]:
     return [_term_text(term, names, measured=True) for term in terms]
 
 
-def _term_text(term: reg.Term, names: Names, *, measured: bool) -> str:
-    measured = measured or len({names.measure(cell.measure) for cell in reg.cells([term])}) > 1
+def _term_text(term: Term, names: Names, *, measured: bool) -> str:
+    measured = measured or len({names.measure(cell.measure) for cell in cells([term])}) > 1
 
-    def text(part: reg.Term, nested: bool) -> str:
-        if isinstance(part, reg.Cell):
+    def text(part: Term, nested: bool) -> str:
+        if isinstance(part, Cell):
             name = names.run(part.run)
             return f"{names.measure(part.measure)} of {name}" if measured else name
-        if isinstance(part, reg.Difference):
+        if isinstance(part, Difference):
             left, right = part.difference
-            if isinstance(left, reg.Cell) and isinstance(right, reg.Cell):
+            if isinstance(left, Cell) and isinstance(right, Cell):
                 joined = _cells_text(left, right, names, measured=measured)
             else:
                 joined = f"{text(left, True)} − {text(right, True)}"
             return f"({joined})" if nested else joined
-        if isinstance(part, reg.Mean):
+        if isinstance(part, Mean):
             listed = _mean_text(part, names) or "; ".join(text(each, True) for each in part.mean)
             return f"(mean of {listed})" if nested else f"mean of {listed}"
         return short(part)
@@ -92,16 +93,16 @@ def _term_text(term: reg.Term, names: Names, *, measured: bool) -> str:
     return text(term, False)
 
 
-def _mean_text(mean: reg.Mean, names: Names) -> str:
+def _mean_text(mean: Mean, names: Names) -> str:
     """The runs of a mean of one measure, which is named once; else nothing."""
-    runs = [cell for cell in mean.mean if isinstance(cell, reg.Cell)]
-    [measure, *others] = {names.measure(cell.measure) for cell in reg.cells(mean.mean)}
+    runs = [cell for cell in mean.mean if isinstance(cell, Cell)]
+    [measure, *others] = {names.measure(cell.measure) for cell in cells(mean.mean)}
     if others or len(runs) < len(mean.mean):
         return ""
     return f"{measure} of {'; '.join(names.run(cell.run) for cell in runs)}"
 
 
-def _cells_text(left: reg.Cell, right: reg.Cell, names: Names, *, measured: bool) -> str:
+def _cells_text(left: Cell, right: Cell, names: Names, *, measured: bool) -> str:
     """The difference of two cells; what both share is named once, at the end."""
     first, second = names.measure(left.measure), names.measure(right.measure)
     if left.run == right.run and first != second:
@@ -136,13 +137,13 @@ def _joined(*parts: str) -> str:
     return ", ".join(filter(None, parts))
 
 
-def metric_label(terms: Sequence[reg.Term], measures: Mapping[str, reg.Measure]) -> str:
+def metric_label(terms: Sequence[Term], measures: Mapping[str, Measure]) -> str:
     """The label of the first measure of each term, if all agree; else what the labels share.
 
     Labels such as “accuracy, N = 8” and “accuracy, N = 12” share “accuracy”, the text before the
     first comma.
     """
-    firsts = (next(reg.cells([term]), None) for term in terms)
+    firsts = (next(cells([term]), None) for term in terms)
     names = {measures[cell.measure].label for cell in firsts if cell}
     if len(names) > 1:
         names = {name.partition(",")[0] for name in names}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from journeylab.claims.ledger import Judgement
-from journeylab.claims.register import Register, is_read
+from journeylab.claims.schema import Register, is_read
 from journeylab.config import UserError
 from journeylab.records.evidence import (
     RunEvidence,

@@ -13,17 +13,11 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from journeylab.catalogue import check_words, discover, metrics_part, resolve
-from journeylab.claims.hashes import RunCode
-from journeylab.claims.ledger import LEDGER, Ledger, RowLine, planned_rows, standings
+from journeylab.claims.checks import check_register
+from journeylab.claims.hashes import RunCode, row_hashes
+from journeylab.claims.ledger import LEDGER, RowLine, planned_rows, standings
 from journeylab.claims.reference import read_earlier
-from journeylab.claims.register import (
-    LOOKS,
-    Register,
-    check_register,
-    named_runs,
-    read_register,
-    row_hashes,
-)
+from journeylab.claims.register import read_register
 from journeylab.claims.registration import (
     Hashes,
     History,
@@ -34,6 +28,7 @@ from journeylab.claims.registration import (
     registrations,
 )
 from journeylab.claims.response import read_response
+from journeylab.claims.schema import LOOKS, Register, named_runs
 from journeylab.claims.theorems import read_theorems
 from journeylab.config import Config, Frozen, StudySettings, UserError, accepted, chunk_seeds
 from journeylab.records.evidence import RunEvidence
@@ -401,13 +396,9 @@ class WorkflowPlan:
         return run_plans(study, self._unrestored[study])
 
     @cached_property
-    def ledger(self) -> Ledger:
-        """The ledger of all studies."""
-        return Ledger(self.claims)
-
-    @cached_property
-    def _history(self) -> History:
-        return History(self.claims.parent, Path(self.claims.name))
+    def ledger(self) -> History:
+        """The ledgers of all studies, and what git knows of their commits."""
+        return History(self.claims)
 
     def registrations(
         self, study: str, runs: Sequence[tuple[Run, RunStart]]
@@ -422,9 +413,7 @@ class WorkflowPlan:
     ) -> RecordedHistory:
         """What the ledger and git know of the rows of a study and the commits of its runs."""
         rows = self.planned_rows(study)
-        return record_history(
-            self._history, self.ledger, self.register, study, rows, commits, known or {}
-        )
+        return record_history(self.ledger, self.register, study, rows, commits, known or {})
 
     def planned_rows(self, study: str) -> Mapping[str, RowLine]:
         """The lines of the ledger for the judged rows of a study, as they are now."""

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from journeylab.catalogue import assets, key_modules, prose, runs_of
-from journeylab.claims.register import Register, is_named, named_runs
+from journeylab.claims.schema import Register, is_named, named_runs
 from journeylab.config import ONCE, Config, RunSettings, StudySettings, chunk_seeds
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import sha256

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import yaml
 
 from journeylab.catalogue import OWN, PACKAGE, key_modules
+from journeylab.claims.hashes import row_hashes
 from journeylab.claims.reference import Reference
-from journeylab.claims.register import Register, row_hashes
 from journeylab.claims.registration import History
 from journeylab.claims.response import Response
+from journeylab.claims.schema import Register
 from journeylab.config import UserError, build
 from journeylab.records.fingerprint import PROJECT_STUDIES, hash_module, hash_source
 from journeylab.records.git import ask_git
@@ -68,7 +69,7 @@ class ReviewedVersion:
 
     def __init__(self, project: Path, commit: str, register: Register) -> None:
         self._project, self._commit, self._register = project, commit, register
-        self._history = History(project, _CLAIMS)
+        self._history = History(project / _CLAIMS)
 
     def studies(self, names: Collection[str]) -> dict[str, StudyThen]:
         """What each study was, and what changed since."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from journeylab.claims.looks import schedule, steps, why_unjudged
-from journeylab.claims.register import PILOT, Register, StudyClaims
+from journeylab.claims.schema import PILOT, Register, StudyClaims
 from journeylab.config import Config, UserError, build, chunks
 from journeylab.records.files import read_json
 from journeylab.records.looks import LookRecord, SeedRange, seeds_taken

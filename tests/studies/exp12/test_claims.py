@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from journeylab.claims.register import Every, cells, read_register
+from journeylab.claims.effects import Every, cells
+from journeylab.claims.register import read_register
 
 REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp12"]
 OVER_SEEDS = [

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from journeylab.claims.register import Every, read_register
+from journeylab.claims.effects import Every
+from journeylab.claims.register import read_register
 from journeylab.knowledge.settings import Model
 from journeylab.studies.exp12_native_kg_transfer import compute as exp12
 from journeylab.studies.exp12_native_kg_transfer.metrics import METRICS

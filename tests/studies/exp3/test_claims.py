@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from journeylab.claims.register import cells, read_register
+from journeylab.claims.effects import cells
+from journeylab.claims.register import read_register
 from journeylab.wording.effects import metric_label
 
 REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp3"]

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from journeylab.claims.register import Every, read_register
+from journeylab.claims.effects import Every
+from journeylab.claims.register import read_register
 from journeylab.knowledge.settings import Model
 from journeylab.models import decoding
 from journeylab.operators.journey import slot_angles
