@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from journeylab.commands.results import (
+    RECORDED,
     ROOT,
     current_register,
     judged_records,
     printed_theorems,
     read_rows,
+    reference_rows,
 )
 from journeylab.config import UserError, accepted
 
@@ -25,27 +27,28 @@ if TYPE_CHECKING:
 
 
 def explain(
-    claim: Annotated[str, typer.Argument(help="A row of the register, e.g. exp7.2.")],
+    claim: Annotated[str, typer.Argument(help="A row of the register: exp7.2, or 7.2.")],
     root: Annotated[Path, ROOT] = Path(),
     hashes: Annotated[bool, typer.Option(help="Print all keys and SHA-256 hashes.")] = False,
 ) -> None:
     """Show a claim, its numbers, and the runs, data and commits behind them."""
+    from journeylab.records.stages import output_path
     from journeylab.wording.verdicts import explanation
 
-    study = claim.partition(".")[0]
     register = current_register()
-    if study not in (known := list(register.studies)):
-        raise UserError(f"{claim!r} is not in the register;{accepted(study, known)}")
-    verdicts = read_rows(root, study, register)
-    rows = {row.id: row for row in verdicts.verdicts}
-    if claim not in rows:
-        raise UserError(f"{claim!r} is not in the register;{accepted(claim, list(rows))}")
-    row = rows[claim]
-    for line in (
-        *explanation(row, verdicts, printed_theorems()),
-        "",
-        *_sources(root, row, verdicts, register, hashes=hashes),
-    ):
+    name = claim if claim.startswith("exp") else f"exp{claim}"
+    if name not in register.by_id:
+        raise UserError(f"{claim!r} is not in the register;{accepted(name, list(register.by_id))}")
+    study = name.partition(".")[0]
+    recorded = None
+    if not output_path(root, "judge", study=study).exists():
+        recorded = reference_rows(study, register)
+    verdicts = recorded or read_rows(root, study, register)
+    row = next((row for row in verdicts.verdicts if row.id == name), None)
+    if row is None:
+        raise UserError(f"{name} has no verdict yet; `make {study}` judges it")
+    sources = [RECORDED] if recorded else _sources(root, row, verdicts, register, hashes=hashes)
+    for line in (*explanation(row, verdicts, printed_theorems()), "", *sources):
         typer.echo(line)
 
 

@@ -1,5 +1,6 @@
 """``journeylab lint``: decimals typed by hand, unknown keys of numbers and stale figures."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -8,11 +9,13 @@ from typing import Any
 
 import yaml
 
+from journeylab.catalogue import discover, study_folder
 from journeylab.commands.results import current_register, read_text
 from journeylab.config import UserError, meant
 from journeylab.records.files import MANIFEST, read_json, read_origin, sha256
 from journeylab.records.plans import read_plan
 from journeylab.records.repair import remake
+from journeylab.reports.answers import FILE
 from journeylab.wording.placeholders import PLACEHOLDER
 
 NAMES = (
@@ -36,7 +39,8 @@ def lint_files(paths: Sequence[Path], root: Path) -> tuple[list[str], list[str]]
     """
     reports = _Reports(root)
     remarks, mistakes = [], []
-    for path in paths or (*sorted(Path("paper").rglob("*.tex")), Path("response.yaml")):
+    usual = (*sorted(Path("paper").rglob("*.tex")), Path("response.yaml"), *_written_answers())
+    for path in paths or usual:
         text = read_text(path)
         spans: Iterable[tuple[int, int]] = ((0, len(text)),)
         if path.suffix == ".tex":
@@ -45,7 +49,8 @@ def lint_files(paths: Sequence[Path], root: Path) -> tuple[list[str], list[str]]
                 mistakes.append(f"{path}:{_line(text, start)}: {mistake}")
         elif path.suffix in (".yaml", ".yml"):
             spans = _answers(path, text)
-            for found in PLACEHOLDER.finditer(text):
+            # the numbers of an answer are checked where it is printed
+            for found in PLACEHOLDER.finditer(text) if path.name != FILE else ():
                 if mistake := reports.check_key(found["key"]):
                     at = _line(text, found.start())
                     mistakes.append(f"{path}:{at}: {found[0]}: {mistake}")
@@ -56,17 +61,23 @@ def lint_files(paths: Sequence[Path], root: Path) -> tuple[list[str], list[str]]
     return remarks, mistakes
 
 
+def _written_answers() -> list[Path]:
+    """The answers of all studies that have one."""
+    paths = (study_folder(study) / FILE for study in discover())
+    return [Path(os.path.relpath(path)) for path in paths if path.exists()]
+
+
 def _line(text: str, start: int) -> int:
     return text.count("\n", 0, start) + 1
 
 
 def _answers(path: Path, text: str) -> list[tuple[int, int]]:
-    """Where the texts of a response are, except what reviewers say."""
+    """Where the texts of a response or an answer are, except what reviewers say."""
 
     def texts(node: yaml.Node | None) -> Iterator[tuple[int, int]]:
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                yield from texts(value) if key.value != "point" else ()
+                yield from texts(value) if key.value not in ("point", "written_for") else ()
         elif isinstance(node, yaml.SequenceNode):
             for item in node.value:
                 yield from texts(item)

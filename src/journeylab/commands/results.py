@@ -22,6 +22,7 @@ ROOT = typer.Option(help="Folder with results/ and reports/.")
 CONFIG = typer.Option(help="Configuration file.")
 REFERENCES = Path("reference")
 CLAIMS = Path("claims")
+RECORDED = "There are no results here: these are the recorded ones, which `make recorded` restores."
 
 
 def read_text(path: Path) -> str:
@@ -56,6 +57,19 @@ def read_rows(root: Path, study: str, register: Register) -> StudyRows:
 
     claims = register.studies.get(study)
     return in_words(read_verdicts(root, study), claims, labels(study), arms(study))
+
+
+def reference_rows(study: str, register: Register) -> StudyRows | None:
+    """The same of a reference; None without one of the register's revision."""
+    from journeylab.catalogue import arms, labels
+    from journeylab.claims.reference import read_reference
+    from journeylab.wording.rows import recorded_rows
+
+    path, claims = REFERENCES / f"{study}.json", register.studies[study]
+    known = read_reference(path) if path.exists() else None
+    if known is None or known.revision != claims.revision:
+        return None
+    return recorded_rows(known, claims, labels(study), arms(study))
 
 
 def judged_studies(root: Path) -> list[str]:

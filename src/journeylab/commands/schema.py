@@ -1,4 +1,4 @@
-"""JSON schemas of config.yaml, response.yaml and claims/, for editors."""
+"""JSON schemas of config.yaml, response.yaml, answer.yaml and claims/, for editors."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -14,6 +14,7 @@ from journeylab.claims.statements import Statements
 from journeylab.claims.theorems import Theorems
 from journeylab.config import Config
 from journeylab.records.files import write_json
+from journeylab.reports.answers import Answer
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -51,6 +52,7 @@ SCHEMAS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "looks": partial(_file_schema, "claims/looks.yaml", Looks),
     "theorems": partial(_file_schema, "claims/theorems.yaml", Theorems),
     "statements": partial(_file_schema, "claims/statements.yaml", Statements),
+    "answer": partial(_file_schema, "answer.yaml", Answer),
     "response": partial(_file_schema, "response.yaml", Response),
 }
 """The schema of every kind of file, by its name in ``build/schemas``."""

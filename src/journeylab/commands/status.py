@@ -1,14 +1,16 @@
-"""``journeylab status``: the verdicts of all studies, counted by theorem."""
+"""``journeylab status``: the answers of all studies, and their verdicts counted by theorem."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
 from journeylab.commands.results import (
+    RECORDED,
     REFERENCES,
     ROOT,
     current_register,
@@ -17,73 +19,101 @@ from journeylab.commands.results import (
     printed_table,
     printed_theorems,
     read_rows,
+    reference_rows,
 )
 from journeylab.config import UserError
 
 if TYPE_CHECKING:
     from journeylab.claims.schema import Register
-    from journeylab.reports.summary import Judged
+    from journeylab.records.verdicts import Registration
+    from journeylab.wording.rows import StudyRows
+
+Part = Literal["answers", "theorems"]
+
+
+class _Known(NamedTuple):
+    rows: StudyRows
+    registered: Mapping[str, Registration]
 
 
 def status(
     root: Annotated[Path, ROOT] = Path(),
-    reference: Annotated[bool, typer.Option(help="Count the references instead.")] = False,
-    markdown: Annotated[bool, typer.Option(help="Print a Markdown table.")] = False,
+    reference: Annotated[bool, typer.Option(help="Show the references instead.")] = False,
+    only: Annotated[Part | None, typer.Option(help="One of the two parts.")] = None,
+    markdown: Annotated[bool, typer.Option(help="Print Markdown tables.")] = False,
 ) -> None:
-    """Count the verdicts by theorem: claims over seeds, and certificates."""
-    from journeylab.reports.summary import HEAD, count_outcomes
-
+    """Show the answer of every study, and count its verdicts by theorem."""
     register = current_register()
-    rows = list(_of_references(register) if reference else _of_results(root, register))
-    if not rows:
-        where = REFERENCES if reference else root / "results"
-        raise UserError(f"{where}: no verdicts of this register; `make all` makes them")
+    known = [] if reference else list(_of_results(root, register))
+    if not known:
+        known = list(_of_references(register))
+        if not reference:
+            typer.echo(RECORDED, err=True)
+    if not known:
+        raise UserError(f"{REFERENCES}: no verdicts of this register; `make all` makes them")
+    if only != "theorems":
+        typer.echo("\n".join(_answers(known, register, markdown=markdown)))
+    if only is None:
+        typer.echo()
+    if only != "answers":
+        typer.echo("\n".join(_theorems(known, markdown=markdown)))
+
+
+def _answers(known: list[_Known], register: Register, *, markdown: bool) -> Iterator[str]:
+    """Question and answer of every study."""
+    from journeylab.catalogue import metrics_part, study_folder
+    from journeylab.reports.answers import print_answer, read_answer
+
+    theorems = printed_theorems()
+    lines = []
+    for rows, registered in known:
+        study = rows.study
+        authored = read_answer(study_folder(study), register.studies.get(study))
+        answer = print_answer(authored, rows, theorems, registered)
+        text = " ".join(filter(None, (answer.note, answer.text)))
+        lines.append((study, metrics_part(study).QUESTION, text))
+    if markdown:
+        linked = [(f"[{study}](docs/gallery/{study}.pdf)", *rest) for study, *rest in lines]
+        yield printed_table(("Study", "Question", "Answer"), linked, markdown=True)
+        return
+    for study, question, text in lines:
+        yield from textwrap.wrap(f"{study}: {question}", 96)
+        yield from textwrap.wrap(text, 96, initial_indent="    ", subsequent_indent="    ")
+
+
+def _theorems(known: list[_Known], *, markdown: bool) -> Iterator[str]:
+    """The counts of outcomes by theorem, and the checks of code apart."""
+    from journeylab.reports.summary import HEAD, count_outcomes
+    from journeylab.wording.verdicts import checks_text, outcome
+
+    rows = [(row, outcome(row, each.registered)) for each in known for row in each.rows.judged]
     lines = [
         (group.name, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
         for group in count_outcomes(rows, printed_theorems())
     ]
-    typer.echo(printed_table((*HEAD, "Studies"), lines, markdown=markdown))
-    if checks := [word for row, word in rows if row.form == "check"]:
-        counted = ((checks.count(word), word) for word in dict.fromkeys(checks))
-        counts = ", ".join(
-            f"{n} {word if n == 1 else word.removesuffix('s')}" for n, word in counted
-        )
-        typer.echo(f"\nChecks of code, in no count: {counts}.")
+    yield printed_table((*HEAD, "Studies"), lines, markdown=markdown)
+    if checks := checks_text([row for each in known for row in each.rows.checks]):
+        yield ""
+        yield checks
 
 
-def _of_results(root: Path, register: Register) -> Iterator[Judged]:
-    """The primary rows of all results."""
+def _of_results(root: Path, register: Register) -> Iterator[_Known]:
+    """The rows of all results, with their registrations."""
     from journeylab.claims.registration import read_history, registrations
     from journeylab.records.plans import HISTORY
-    from journeylab.wording.verdicts import outcome
 
     for study in judged_studies(root):
         verdicts = read_rows(root, study, register)
         pairs = [(run, host) for _, run, host in judged_records(root, verdicts)]
         history = read_history(root / "plans" / study / HISTORY)
-        registered = registrations(register, study, pairs, history)
-        for row in verdicts.verdicts:
-            if row.primary:
-                yield row, outcome(row, registered)
+        yield _Known(verdicts, registrations(register, study, pairs, history))
 
 
-def _of_references(register: Register) -> Iterator[Judged]:
-    """The primary rows of the register with the verdicts of the references of this revision."""
-    from journeylab.claims.forms import printed_word
-    from journeylab.claims.reference import read_reference
-
-    for study, claims in register.studies.items():
-        path = REFERENCES / f"{study}.json"
-        known = read_reference(path) if path.exists() else None
-        if known is None or known.revision != claims.revision:
-            continue
-        for claim in claims.claims:
-            if claim.primary and claim.id in known.claims:
-                outcome = known.claims[claim.id]
-                yield (
-                    claim,
-                    printed_word(outcome.verdict, claim.form, claim.evidence) or outcome.word,
-                )
+def _of_references(register: Register) -> Iterator[_Known]:
+    """The rows of the references that are of this revision."""
+    for study in register.studies:
+        if rows := reference_rows(study, register):
+            yield _Known(rows, {})
 
 
 def _counts(cell: tuple[tuple[str, int], ...]) -> str:

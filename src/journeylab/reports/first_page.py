@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from journeylab.records.verdicts import Registration
+from journeylab.reports.answers import PrintedAnswer
 from journeylab.reports.forest import WIDTH, strip
-from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers
+from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers, solved_text
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.verdicts import (
     SYMBOLS,
     TheoremText,
     certainty,
     checks_text,
-    meaning,
     outcome,
     searched,
     source_letter,
@@ -31,6 +31,7 @@ def first_page(
     drawn: Mapping[str, Any],
     registered: Mapping[str, Registration],
     theorems: Mapping[str, TheoremText],
+    answer: PrintedAnswer,
     *,
     failed: int,
     trained: int,
@@ -44,7 +45,7 @@ def first_page(
     figures = drawn["figures"]
     return {
         "question": drawn["question"],
-        "answer": meaning(study, theorems, registered),
+        "answer": answer._asdict(),
         "certainty": certainty(study, registered, failed=failed, trained=trained),
         "figure": {"name": figures[0]["name"], "caption": first_sentence(figures[0]["caption"])}
         if figures
@@ -107,7 +108,7 @@ def _value(row: Row) -> str:
     if row.effect is None:
         return ""
     if row.solves:
-        return f"{round(row.effect * row.n)} of {row.n} seeds"
+        return f"{solved_text(row)} seeds"
     numbers = printed_numbers(row, first_digits(row))
     return f"{numbers['effect']} {numbers['interval']}"
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from journeylab.records.runs import RunHost, RunRecord
 from journeylab.records.verdicts import Registration
+from journeylab.reports.answers import PrintedAnswer
 from journeylab.wording.rows import StudyRows
 from journeylab.wording.verdicts import TheoremText
 
@@ -30,6 +31,7 @@ class JudgedStudy(NamedTuple):
     register: str
     read: Mapping[str, Sequence[RunRecord]]
     theorems: Mapping[str, TheoremText] = MappingProxyType({})
+    answer: PrintedAnswer = PrintedAnswer("")
 
     @property
     def study(self) -> str:

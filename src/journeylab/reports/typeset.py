@@ -15,6 +15,7 @@ from journeylab.config import UserError, canonical
 from journeylab.records.files import BLANK, read_json, seal, write_atomic, write_json
 from journeylab.records.runs import RunHost, RunRecord
 from journeylab.records.verdicts import Estimate, Registration
+from journeylab.reports.answers import Answer, print_answer
 from journeylab.reports.first_page import first_page, row_marks
 from journeylab.reports.numbers import with_own_keys
 from journeylab.reports.tables import failures
@@ -45,6 +46,7 @@ def describe(
     registered: Mapping[str, Registration],
     theorems: Mapping[str, TheoremText] = MappingProxyType({}),
     *,
+    authored: Answer | None = None,
     forms: Mapping[str, Iterable[str]] = MappingProxyType({}),
     plan_key: str,
     anonymous: bool = False,
@@ -52,7 +54,8 @@ def describe(
     """Everything the template prints, numbers already in their printed form.
 
     ``content`` is the folder of the study's figures and tables; ``registered`` says of every row
-    whether it was registered before its runs; ``forms`` are those of numbers in the prose, by key.
+    whether it was registered before its runs; ``authored`` is the author's answer; ``forms`` are
+    those of numbers in the prose, by key.
     """
     drawn = read_json(content / "content.json")
     numbers = with_own_keys(verdicts.study, read_json(content / "numbers.json"))
@@ -70,6 +73,7 @@ def describe(
             drawn,
             registered,
             theorems,
+            print_answer(authored, verdicts, theorems, registered),
             failed=len(failed),
             trained=sum(len(run.seeds) for run in runs),
         ),

@@ -14,6 +14,7 @@ from journeylab.records.files import read_json, verify
 from journeylab.records.plans import Plan
 from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
+from journeylab.reports.answers import Answer, print_answer
 from journeylab.reports.judged import JudgedStudy
 from journeylab.stages.running import Call
 from journeylab.wording.rows import StudyRows, in_planned_words
@@ -31,6 +32,7 @@ def read_judged(call: Call) -> list[JudgedStudy]:
     histories, judged, manifests = map(call.by_study, ("history", "verdicts", "manifests"))
     register = Register.model_validate(plan.settings["register"])
     theorems = read_theorem_texts(plan)
+    answers = plan.settings["answers"]
     studies = []
     for name, key in plan.inputs.items():
         study, _, kind = name.partition(".")
@@ -50,6 +52,8 @@ def read_judged(call: Call) -> list[JudgedStudy]:
         records = [
             (read_run(folder, run_key), read_host(folder)) for folder, run_key in runs.items()
         ]
+        registered = registrations(register, study, records, history)
+        answer = Answer.model_validate(answers[study]) if answers.get(study) else None
         studies.append(
             JudgedStudy(
                 verdicts=verdicts,
@@ -57,10 +61,11 @@ def read_judged(call: Call) -> list[JudgedStudy]:
                 content=content,
                 numbers=read_json(report / "numbers.json"),
                 records=records,
-                registered=registrations(register, study, records, history),
+                registered=registered,
                 register=register_hash(register, study),
                 read=_read(register, study, records),
                 theorems=theorems,
+                answer=print_answer(answer, verdicts, theorems, registered),
             )
         )
     return sorted(studies, key=lambda study: (len(study.study), study.study))

@@ -9,6 +9,7 @@ from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, read_origin, sha256, verify
 from journeylab.records.repair import remake
 from journeylab.records.runs import read_host, read_run
+from journeylab.reports.answers import Answer
 from journeylab.reports.typeset import compile_report, describe
 from journeylab.stages.judged import read_rows, read_theorem_texts
 from journeylab.stages.running import Call
@@ -37,6 +38,7 @@ def run(call: Call) -> None:
     records = [(read_run(folder, key), read_host(folder)) for folder, key in folders.items()]
     register = Register.model_validate(plan.settings["register"])
     history = read_history(call.file("history"))
+    answer = plan.settings["answer"]
     prose = catalogue.prose(plan.study)
     report = describe(
         judged,
@@ -45,6 +47,7 @@ def run(call: Call) -> None:
         records,
         registrations(register, plan.study, records, history),
         read_theorem_texts(plan),
+        authored=Answer.model_validate(answer) if answer else None,
         forms=cited(prose),
         plan_key=plan.key,
         anonymous=plan.settings["anonymous"],

@@ -50,6 +50,11 @@ def printed_numbers(row: Estimate, digits: int) -> dict[str, str]:
     }
 
 
+def solved_text(row: Row) -> str:
+    """How many seeds have solved, of a claim about most seeds: “11 of 12”."""
+    return "n/a" if row.effect is None else f"{round(row.effect * row.n)} of {row.n}"
+
+
 def extreme_text(verdict: Row) -> str:
     """The extreme value of an exact claim: a count as a whole number, others with three digits."""
     extreme = verdict.extreme

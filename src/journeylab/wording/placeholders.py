@@ -1,7 +1,8 @@
 """Numbers in authored text: ``{exp7.3.effect}`` stands for a number of a study's report.
 
-``{|exp7.3.effect|}`` is its absolute value. Effects, means and ends of intervals are rounded as on
-the first page of the report, other numbers to three digits.
+``{|exp7.3.effect|}`` is its absolute value, ``{exp1.3.solved}`` the “12 of 12” of a claim about
+most seeds. Effects, means and ends of intervals are rounded as on the first page of the report,
+other numbers to three digits.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from journeylab.config import UserError
-from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers
+from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers, solved_text
 from journeylab.wording.rows import StudyRows
 from journeylab.wording.typography import Number, fixed, plain
 
@@ -22,9 +23,12 @@ UNJUDGED = "not judged yet"
 def print_all(study: StudyRows, numbers: Mapping[str, Number]) -> dict[str, str]:
     """Every number of a study's ``numbers.json`` in print, by key."""
     printed = {key: plain(value) for key, value in numbers.items()}
+    over_seeds = [row for row in study.verdicts if row.kind != "exact"]
+    printed |= {f"{row.id}.seeds": plain(row.n) for row in over_seeds}
+    printed |= {f"{row.id}.solved": solved_text(row) for row in over_seeds if row.solves}
     exact = [row for row in study.verdicts if row.kind == "exact"]
     printed |= {f"{row.id}.effect": extreme_text(row) for row in exact}
-    for row in (row for row in study.verdicts if row.kind != "exact"):
+    for row in over_seeds:
         digits = first_digits(row)
         parts = {f"{row.id}.{i}": part for i, part in enumerate(row.parts, start=1)}
         for key, estimate in ({row.id: row} | parts).items():

@@ -164,6 +164,36 @@ def in_words(
     )
 
 
+def recorded_rows(
+    known: Reference,
+    claims: StudyClaims,
+    labels: Labels = MappingProxyType({}),
+    arms: Labels = MappingProxyType({}),
+) -> StudyRows:
+    """The outcomes of a reference in words; what references do not keep is None or 0."""
+    outcomes = known.claims
+    unknown = dict.fromkeys(("mean", "tail", "k", "detectable"))
+    verdicts = tuple(
+        Verdict(
+            id=claim.id,
+            primary=claim.primary,
+            n=outcomes[claim.id].seeds or 0,
+            failures=0,
+            **outcomes[claim.id].model_dump(include={"effect", "low", "high", "verdict"}),
+            **unknown,
+        )
+        for claim in claims.claims
+        if claim.id in outcomes
+    )
+    of_study = {name: getattr(known, name) for name in ("study", "scale", "seeds", "revision")}
+    study = StudyVerdicts(**of_study, evidence=True, alpha=0, M=0, verdicts=verdicts)
+    rows = in_words(study, claims, labels, arms)
+    withheld = [
+        row.model_copy(update={"withheld": outcomes[row.id].withheld}) for row in rows.verdicts
+    ]
+    return rows.model_copy(update={"verdicts": tuple(withheld)})
+
+
 def in_planned_words(
     study: StudyVerdicts, settings: Mapping[str, Any], names: Mapping[str, Labels]
 ) -> StudyRows:

@@ -238,7 +238,8 @@ def explanation(
     yield f"  claimed:  {row.region_text or 'no region'}"
     if row.kind == "exact":
         failed = f"; {row.failures} of them are not finite" if row.failures else ""
-        yield f"  extreme value: {plain(row.effect)} of {plain(row.n)} cases{failed}"
+        cases = f" of {plain(row.n)} cases{failed}" if row.n else ""
+        yield f"  extreme value: {plain(row.effect)}{cases}"
     else:
         yield from _estimate_lines(row)
     yield f"  verdict: {outcome(row, {})}" + (

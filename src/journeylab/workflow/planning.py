@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from journeylab.catalogue import check_words, discover, metrics_part, resolve
+from journeylab.catalogue import check_words, discover, metrics_part, resolve, study_folder
 from journeylab.claims.checks import check_register
 from journeylab.claims.hashes import RunCode, row_hashes
 from journeylab.claims.ledger import LEDGER, RowLine, planned_rows, standings
@@ -48,6 +48,7 @@ from journeylab.records.runs import (
 )
 from journeylab.records.stages import RUN_STAGES, output_path, plan_path
 from journeylab.records.verdicts import Registration
+from journeylab.reports.answers import read_answer
 from journeylab.workflow.costs import outline, read_costs
 from journeylab.workflow.evidence import (
     Plans,
@@ -381,6 +382,7 @@ class WorkflowPlan:
         shared = {
             **self._words(self.register),
             "theorems": self.theorems.model_dump(mode="json"),
+            "answers": {study: self._answer(study) for study in self.covered},
             "anonymous": self.config.anonymous,
         }
         response = {
@@ -506,8 +508,14 @@ class WorkflowPlan:
             criteria=self.register.criteria(study),
             words=self._words(self.register.of(study)),
             theorems=self.theorems.model_dump(mode="json"),
+            answer=self._answer(study),
             evidence=self._restored(study) if restore else {},
         )
+
+    def _answer(self, study: str) -> dict[str, Any] | None:
+        """The author's answer to the question of a study, as plans hold it."""
+        answer = read_answer(study_folder(study), self.register.studies.get(study))
+        return answer.model_dump(mode="json") if answer else None
 
     def _words(self, register: Register) -> dict[str, Any]:
         """What stages print of the studies of a register."""

@@ -61,6 +61,8 @@ class StudyPlans:
     words: Mapping[str, Any]
     """What stages print of its claims: the register, and the outcomes of the revision before."""
     theorems: Mapping[str, Any]
+    answer: Mapping[str, Any] | None
+    """The author's answer to the question of the study."""
     evidence: Mapping[str, RunEvidence]
     """The evidence of the runs that are restored, by folder."""
 
@@ -175,6 +177,7 @@ class StudyPlans:
                 "settings": settings,
                 **self.words,
                 "theorems": self.theorems,
+                "answer": self.answer,
                 "anonymous": self.config.anonymous,
             },
             inputs={"verdicts": judged.key, "content": drawn.key},

@@ -1,6 +1,5 @@
 """Invented results of exp12."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ import pandas as pd
 from journeylab import catalogue
 from journeylab.plotting import StudyResults
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS
-from journeylab.wording.rows import Row, StudyRows
 
 from ..gathering import gather, of_seed
 
@@ -19,16 +17,6 @@ SEEDS = 3
 ENTITIES = {"k1": 45, "k10": 450, "unseen": 450}
 """Entities by the last part of an arm's name; 135 in the others."""
 QUANTITIES = ("person", "town", "facts", "transfer facts", "generalisation facts")
-
-
-def make_verdicts(words: dict[str, str | None], **more: object) -> StudyRows:
-    """The verdicts of claims, by number of the claim."""
-    rows = [
-        Row.model_construct(id=f"exp12.{name}", verdict=word, withheld="")
-        for name, word in words.items()
-    ]
-    given = {"evidence": True, "exploratory": "", "verdicts": tuple(rows)}
-    return StudyRows.model_construct(**given | more)
 
 
 def make_results() -> StudyResults:
@@ -50,5 +38,4 @@ def make_results() -> StudyResults:
                     levels |= {"metric": "hits@1", "candidates": "all"}
                     rows.append(run | levels | {"value": hits + rng.uniform(-0.05, 0.03)})
     table = pd.DataFrame(rows).astype({"template": "Int64"})
-    verdicts = make_verdicts(dict.fromkeys(map(str, range(1, 17)), "supported"))
-    return replace(gather("exp12", SETTINGS, [table]), verdicts=verdicts)
+    return gather("exp12", SETTINGS, [table])

@@ -1,12 +1,10 @@
 from journeylab.knowledge.tables import PRIMARY
 from journeylab.plotting import StudyResults, draw_figures, styled
 from journeylab.reports.queries import answer as query
-from journeylab.studies.exp12_native_kg_transfer.answer import CONDITIONS, FACTORS, answer
 from journeylab.studies.exp12_native_kg_transfer.figures import FIGURES, numbers, tabulate
 from journeylab.studies.exp12_native_kg_transfer.metrics import ARMS, LABELS, METRICS
-from journeylab.wording.rows import Row
 
-from .results import RUNS, SEEDS, SETTINGS, make_verdicts
+from .results import RUNS, SEEDS, SETTINGS
 
 
 def test_every_arm_has_a_name():
@@ -40,43 +38,9 @@ def test_table_has_every_run_and_counts_trained_seeds(results):
     assert trained == SEEDS * len(RUNS) - undertrained
 
 
-def test_numbers_are_the_measured_sizes_medians_and_the_answer(results):
+def test_numbers_are_the_measured_sizes_and_medians(results):
     sizes = {"size-k1": 45, "size-k3": 135, "size-k10": 450}
     asked = {f"world_size.entities.{arm}": size for arm, size in sizes.items()}
     rows = results.pool("hits@1", arm="split-k3", variant="A", tier="T2", **PRIMARY)
     asked["hits-1.T2.text.0.all.split-k3.A"] = rows["value"].median()
     assert query(results, METRICS, asked) == asked
-    assert numbers(results)["answer"] == answer(results.verdicts)
-
-
-def test_answer_has_the_clause_of_every_verdict():
-    names = sorted({*CONDITIONS, *FACTORS})
-    for word in ("supported", "refuted", "inconclusive"):
-        text = answer(make_verdicts(dict.fromkeys(names, word)))
-        for name, row in CONDITIONS.items():
-            clause = {"supported": row.supported, "refuted": row.refuted}.get(word, row.otherwise)
-            assert clause[1:] in text
-            assert f"({name})" in text
-        assert ("Open: " in text) == (word == "inconclusive")
-
-
-def test_only_an_equivalence_claim_says_that_a_factor_makes_no_difference():
-    names = sorted({*CONDITIONS, *FACTORS})
-    for word in ("supported", "refuted", "inconclusive"):
-        words = dict.fromkeys(names, word)
-        assert "Makes no difference" not in answer(make_verdicts(words | {"8": "refuted"}))
-    supported = answer(make_verdicts({"7": "supported", "8": "supported"}))
-    assert "Makes a difference: the objective, for unseen facts (7)." in supported
-    assert "Makes no difference: the format, for unseen facts (8)." in supported
-    refuted = answer(make_verdicts({"7": "refuted", "8": "refuted"}))
-    assert "Makes a difference: the format, for unseen facts (8)." in refuted
-    assert "Not shown by the claimed margin: the objective, for unseen facts (7)." in refuted
-    undecided = answer(make_verdicts({"8": "inconclusive"}))
-    assert "Not decided, by the claimed margins: the format" in undecided
-
-
-def test_withheld_claim_says_so_and_quick_run_answers_nothing():
-    row = Row.model_construct(id="exp12.6", verdict=None, withheld="unseen/A is below")
-    assert "(6, withheld" in answer(make_verdicts({}, verdicts=(row,)))
-    for nothing in ({"evidence": False}, {"exploratory": "seeds"}):
-        assert "answer nothing" in answer(make_verdicts({"6": "supported"}, **nothing))

@@ -3,16 +3,7 @@
 import pytest
 
 from journeylab.studies.exp4_operator_recovery import figures, panels, tables
-from journeylab.studies.exp4_operator_recovery.answer import (
-    ANSWERS,
-    CONTROL,
-    NO_EVIDENCE,
-    OPEN,
-    WITHHELD,
-    answer,
-)
 from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS
-from journeylab.wording.rows import Row, StudyRows
 
 from .results import DRAWS, RUNS, SEEDS
 
@@ -50,25 +41,3 @@ def test_numbers_of_the_prose_obey_what_it_says(results):
     assert values["bigram"].median() < values["unigram"].median()
     assert set(values["letters"]) == {10}
     assert 0 < figures.numbers(results)["linear.broken"] < 1
-
-
-def verdicts(word, withheld="", **more):
-    rows = [
-        Row.model_construct(id="exp4.1", verdict="supported", withheld=""),
-        Row.model_construct(id=CONTROL, verdict=word, withheld=withheld),
-    ]
-    given = {"evidence": True, "exploratory": "", "verdicts": tuple(rows)}
-    return StudyRows.model_construct(**given | more)
-
-
-def test_the_first_page_says_what_the_verdict_of_the_control_says():
-    assert answer(verdicts("supported")) == ANSWERS["supported"]
-    assert "loses less than 0.02 nats" in answer(verdicts("refuted"))
-    assert answer(verdicts("inconclusive")) == OPEN
-    assert answer(verdicts(None, "RoPE did not learn")) == WITHHELD
-    for nothing in (
-        None,
-        verdicts("refuted", evidence=False),
-        verdicts("refuted", exploratory="x"),
-    ):
-        assert answer(nothing) == NO_EVIDENCE

@@ -5,7 +5,6 @@ from typing import cast
 from journeylab import plotting as plot
 from journeylab.knowledge.tables import PRIMARY, gate_of, hits_table, undertrained, worlds_per_seed
 from journeylab.plotting import RunName, StudyResults, Table
-from journeylab.studies.exp12_native_kg_transfer.answer import answer
 from journeylab.studies.exp12_native_kg_transfer.metrics import METRICS
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Variant
 
@@ -55,10 +54,8 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Worlds of a seed, undertrained runs, and the answer."""
-    answers = {} if results.verdicts is None else {"answer": answer(results.verdicts)}
-    worlds = worlds_per_seed(results)
-    return {"worlds": worlds, **undertrained(results), **answers}
+    """Worlds of a seed, and undertrained runs."""
+    return {"worlds": worlds_per_seed(results), **undertrained(results)}
 
 
 def _own_format(run: RunName) -> dict[str, str | int]:

@@ -13,7 +13,6 @@ from journeylab.knowledge.tables import (
     worlds_per_seed,
 )
 from journeylab.plotting import Columns, RunName, StudyResults, Table
-from journeylab.studies.exp7_native_kg.answer import answer
 from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm
 
@@ -81,14 +80,13 @@ def _print_size(quantity: str, value: float) -> str:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Worlds, the derived facts of one, undertrained runs, and the answer."""
+    """Worlds, the derived facts of one, and undertrained runs."""
     total, base = (world_size(results, name) for name in ("facts", "base facts"))
     measured = isinstance(total, int) and isinstance(base, int)
     return {
         "worlds": worlds_per_seed(results),
         "facts.derived": int(total) - int(base) if measured else "n/a",
         **undertrained(results),
-        "answer": answer(results.verdicts),
     }
 
 

@@ -1,0 +1,108 @@
+"""The author's answer is printed as long as the verdicts are those that it was written for."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from journeylab.catalogue import discover, study_folder
+from journeylab.claims.reference import read_reference
+from journeylab.claims.register import read_register
+from journeylab.config import UserError
+from journeylab.records.verdicts import Registration
+from journeylab.reports.answers import Answer, print_answer, read_answer
+from journeylab.wording.rows import StudyRows, recorded_rows
+
+PROJECT = Path(__file__).parents[2]
+REGISTER = read_register(PROJECT / "claims")
+CLAIMS = REGISTER.studies["exp7"]
+TEXT = "No: {|exp7.3.effect|} less."
+REVISION = {"revision": CLAIMS.revision}
+WRITTEN_FOR = {**REVISION, "exp7.3": "refuted", "exp7.5": "withheld"}
+
+
+def recorded(study: str) -> StudyRows:
+    known = read_reference(PROJECT / "reference" / f"{study}.json")
+    return recorded_rows(known, REGISTER.studies[study])
+
+
+def answer(**changed: str | int) -> Answer:
+    return Answer(text=TEXT, written_for=WRITTEN_FOR | changed)
+
+
+@pytest.mark.parametrize("study", discover())
+def test_every_study_has_an_answer_for_its_recorded_verdicts(study):
+    authored = read_answer(study_folder(study), REGISTER.studies[study])
+    assert authored
+    assert not re.search(r"\d\.\d", re.sub(r"\{.*?\}", "", authored.text))
+    text, note = print_answer(authored, recorded(study))
+    assert note == ""
+    assert not re.search(r"[{}]|n/a|not judged|by p", text)
+
+
+def test_numbers_are_those_of_the_rows():
+    rows = recorded("exp7")
+    [row] = [row for row in rows.verdicts if row.id == "exp7.3"]
+    assert print_answer(answer(), rows) == (f"No: {-row.effect:.3f} less.", "")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"exp7.3": "supported"}, "another result: 7.3 was supported and is refuted."),
+        ({"exp7.5": "refuted"}, "another result: 7.5 was refuted and is withheld."),
+        ({"revision": 1}, f"another result: revision 1, and this is revision {CLAIMS.revision}."),
+    ],
+)
+def test_another_result_is_named_and_not_answered_with_these_sentences(changed, said):
+    text, note = print_answer(answer(**changed), recorded("exp7"))
+    assert note.endswith(said)
+    assert text == print_answer(None, recorded("exp7")).text
+    assert "less" not in text
+
+
+def test_exploratory_rows_and_quick_runs_have_no_authored_answer():
+    late = {"exp7.3": Registration(exploratory=True)}
+    assert (
+        "7.3 was refuted and is exploratory"
+        in print_answer(answer(), recorded("exp7"), registered=late).note
+    )
+    quick = recorded("exp7").model_copy(update={"evidence": False})
+    assert "no evidence" in print_answer(answer(), quick).text
+
+
+@pytest.mark.parametrize(
+    ("text", "written_for", "message"),
+    [
+        (TEXT, {"exp7.3": "refuted"}, r"written_for: revision is missing; write revision: 1"),
+        (
+            TEXT,
+            {"revision": 3, "exp7.3": "rejected"},
+            r"written_for: exp7\.3: 'rejected'; .*refuted",
+        ),
+        (
+            TEXT,
+            {"revision": 3, "exp7.33": "refuted"},
+            r"written_for: 'exp7\.33' is no claim; did you mean 'exp7\.3",
+        ),
+        (
+            TEXT,
+            {"revision": 3},
+            r"text: \{\|exp7\.3\.effect\|\}: written_for does not name exp7\.3",
+        ),
+        ("so " * 61, {}, r"text: 61 words in 0 sentences; write at most 60 words in 3 sentences"),
+        ("A. B. C. D.", {}, r"text: 4 words in 4 sentences"),
+    ],
+)
+def test_mistakes_are_one_line_with_file_and_key(tmp_path, text, written_for, message):
+    (tmp_path / "answer.yaml").write_text(
+        yaml.safe_dump({"text": text, "written_for": written_for})
+    )
+    with pytest.raises(UserError, match=rf"^{tmp_path}/answer\.yaml: {message}") as raised:
+        read_answer(tmp_path, CLAIMS)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_study_without_the_file_has_no_answer(tmp_path):
+    assert read_answer(tmp_path, CLAIMS) is None
