@@ -4,16 +4,16 @@ Snakemake compares times and inputs: it does not notice a file that is missing i
 byte that changed on the disk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import typer
 import yaml
 
-from journeylab.commands.results import current_plan
+from journeylab.commands.remote import check_remote
+from journeylab.commands.results import CONFIG, current_plan, end
 from journeylab.config import Frozen, UserError
 from journeylab.records.files import MANIFEST, read_json, read_table, verify, verify_files
 from journeylab.records.looks import LookRecord
@@ -37,12 +37,15 @@ class Job(NamedTuple):
         return self.outputs[0].exists()
 
 
-def check(config: Path, overrides: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """Check the outputs of the workflow that a configuration file describes.
-
-    `overrides` are KEY=VALUE, as in snakemake's `--config`.
-    """
-    return check_plan(current_plan(config, dict(map(override, overrides))), overrides)
+def check_outputs(
+    overrides: Annotated[list[str] | None, typer.Argument(help="KEY=VALUE, as planned.")] = None,
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+    remote: Annotated[bool, typer.Option(help="Check the objects of the DVC remote.")] = False,
+) -> None:
+    """Find damaged, missing and outdated files, with the command that makes each anew."""
+    given = overrides or []
+    plan = current_plan(config, dict(map(override, given))) if not remote else None
+    end(*(check_plan(plan, given) if plan else check_remote()))
 
 
 def check_plan(

@@ -1,22 +1,21 @@
 """``journeylab compare A B``: which effects and verdicts differ between two sets of results."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from journeylab.claims.forms import printed_word
+from journeylab.claims.reference import Reference, read_reference, reference_of
+from journeylab.claims.schema import Claim
 from journeylab.commands.results import REFERENCES, current_register, judged_studies, read_verdicts
 from journeylab.config import UserError, build
-
-if TYPE_CHECKING:
-    from journeylab.claims.reference import Reference
-    from journeylab.claims.schema import Claim
-    from journeylab.records.verdicts import Outcome
+from journeylab.records.git import ask_git
+from journeylab.records.verdicts import Outcome
+from journeylab.wording.typography import short
 
 _CURRENT = re.compile(r"exp\d+\.json")
 """The reference of a study; others are of earlier revisions, or of costs and figures."""
@@ -56,8 +55,6 @@ def _changes(old: Outcome, new: Outcome, row: Claim | None) -> list[str]:
 
     Verdicts are in the words of the row's form, if the register has the row.
     """
-    from journeylab.claims.forms import printed_word
-    from journeylab.wording.typography import short
 
     def printed(value: float | str | None) -> str:
         return "no number" if value is None else value if isinstance(value, str) else short(value)
@@ -74,8 +71,6 @@ def _changes(old: Outcome, new: Outcome, row: Claim | None) -> list[str]:
 
 def _references(name: str) -> dict[str, Reference]:
     """The claims of every study in a file, in a folder or in a git revision."""
-    from journeylab.claims.reference import read_reference, reference_of
-
     path = Path(name)
     if path.is_file():
         known = [read_reference(path)]
@@ -97,9 +92,6 @@ def _references(name: str) -> dict[str, Reference]:
 
 def _in_git(revision: str) -> Iterator[Reference]:
     """The references in a git revision."""
-    from journeylab.claims.reference import Reference
-    from journeylab.records.git import ask_git
-
     here = Path.cwd()
     names = ask_git(here, "ls-tree", "--name-only", revision, f"{REFERENCES.as_posix()}/") or ""
     for name in names.split():

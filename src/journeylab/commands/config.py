@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
+from journeylab import catalogue
 from journeylab.commands.results import CONFIG, printed_table
 from journeylab.config import UserError, accepted, leaves, shown
 from journeylab.config.grids import at_scale, by_name, span
@@ -50,8 +51,6 @@ def settings_of(
 
     Raises UserError for a file that cannot be read, and for a run that it does not have.
     """
-    from journeylab import catalogue
-
     config = catalogue.load(file, {} if scale is None else {"scale": scale})
     study, arm, variant = (*run.split("/"), "", "")[:3]
     if study not in config.studies:

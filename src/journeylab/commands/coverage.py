@@ -1,17 +1,14 @@
 """``journeylab coverage``: the checkable statements of the documents, with their claims."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import typer
 
+from journeylab.claims.schema import Claim
+from journeylab.claims.statements import Statement, read_statements
+from journeylab.claims.theorems import read_theorems
 from journeylab.commands.results import CLAIMS, current_register, printed_table
-
-if TYPE_CHECKING:
-    from journeylab.claims.schema import Claim
-    from journeylab.claims.statements import Statement
+from journeylab.wording.verdicts import capital
 
 HEAD = ("Section", "Statement", "Claims")
 LEGEND = (
@@ -22,10 +19,6 @@ LEGEND = (
 
 def coverage() -> None:
     """List the checkable statements of the source documents with the claims that test them."""
-    from journeylab.claims.statements import read_statements
-    from journeylab.claims.theorems import read_theorems
-    from journeylab.wording.verdicts import capital
-
     register, theorems = current_register(), read_theorems(CLAIMS)
     documents = read_statements(CLAIMS, register, theorems)
     typer.echo(f"# What the documents state, and what tests it\n\n{LEGEND}")

@@ -1,7 +1,5 @@
 """``journeylab demo``: three claims judged, and changed measurements refused, in a new folder."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator
@@ -12,10 +10,13 @@ from typing import Annotated
 
 import typer
 
+from journeylab.claims.register import read_register
 from journeylab.commands.init import COMMAND, STUDY, create_project, run_python
 from journeylab.commands.results import CLAIMS, read_verdicts
 from journeylab.config import UserError, read_yaml
 from journeylab.records.files import MEASUREMENTS, VERDICTS
+from journeylab.wording.rows import in_words
+from journeylab.wording.verdicts import opening, sentence
 
 STUDY_ID = STUDY.partition("_")[0]
 RESULTS = Path("results") / STUDY_ID
@@ -66,10 +67,6 @@ def _show_claims(project: Path) -> None:
 
 def show_verdicts(project: Path) -> None:
     """Run the workflow and print the verdicts; of one that fails, the last lines and UserError."""
-    from journeylab.claims.register import read_register
-    from journeylab.wording.rows import in_words
-    from journeylab.wording.verdicts import opening, sentence
-
     _say(
         "",
         "Step 2. The workflow generates data, trains two models on many points and on four points,",

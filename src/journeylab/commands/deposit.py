@@ -1,19 +1,21 @@
 """``journeylab deposit``: code, evidence, results and reports in one archive that checks itself."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from journeylab.catalogue import metrics_part
+from journeylab.commands.check import check_plan, override
 from journeylab.commands.results import CONFIG, current_plan, read_verdicts
 from journeylab.config import UserError
-
-if TYPE_CHECKING:
-    from journeylab.deposit.contents import Study
-    from journeylab.workflow.planning import WorkflowPlan
+from journeylab.deposit.archive import assemble
+from journeylab.deposit.code import read_code
+from journeylab.deposit.contents import Study, read_study_table
+from journeylab.records.evidence import evidence_path, pack, read_evidence
+from journeylab.records.files import MANIFEST, write_atomic
+from journeylab.workflow.planning import WorkflowPlan
 
 OPEN, BLIND = "build/journeylab-deposit.zip", "build/journeylab-deposit-anonymous.zip"
 BLIND_ROOT = "build/anonymous"
@@ -27,12 +29,6 @@ def deposit(
     output: Annotated[Path | None, typer.Option(help=f"Default: {OPEN} or {BLIND}.")] = None,
 ) -> None:
     """Pack the complete and current studies into one archive that verify.py checks."""
-    from journeylab.commands.check import check_plan, override
-    from journeylab.deposit.archive import assemble
-    from journeylab.deposit.code import read_code
-    from journeylab.records.evidence import pack
-    from journeylab.records.files import MANIFEST, write_atomic
-
     project = config.resolve().parent
     code = read_code(project)
     blind = ("anonymous=True", f"root={BLIND_ROOT}") if anonymous else ()
@@ -59,10 +55,6 @@ def deposit(
 
 def _study(plan: WorkflowPlan, study: str, project: Path) -> Study:
     """A study of the deposit, with the evidence of its runs."""
-    from journeylab.catalogue import metrics_part
-    from journeylab.deposit.contents import Study, read_study_table
-    from journeylab.records.evidence import evidence_path, read_evidence
-
     root = Path(plan.config.root)
     taken = read_verdicts(root, study).select((run, "") for run in plan.run_plans(study))
     recorded = [read_evidence(evidence_path(root, study, run)) for run in taken]

@@ -1,26 +1,31 @@
 """``journeylab evidence``: keep finished runs in git, and check the runs that are kept."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from journeylab.claims.schema import PILOT, is_read
+from journeylab.commands.check import override
 from journeylab.commands.results import CONFIG, current_plan
 from journeylab.config import UserError, accepted
-
-if TYPE_CHECKING:
-    from journeylab.records.evidence import RunEvidence
-    from journeylab.workflow.evidence import Recorded
-    from journeylab.workflow.planning import WorkflowPlan
+from journeylab.records.evidence import RunEvidence, collect_evidence, evidence_path, find_evidence
+from journeylab.records.files import MEASUREMENTS, write_atomic
+from journeylab.records.runs import RUN, START
+from journeylab.records.stages import run_folder
+from journeylab.workflow.evidence import Recorded, judgements, needed_runs, read_recorded
+from journeylab.workflow.planning import WorkflowPlan
 
 NAMES = typer.Argument(help="Studies (default: all), and KEY=VALUE as planned.")
 ROOT = typer.Option(help="Folder with results/ and evidence/; overrides `root` in config.yaml.")
 
-app = typer.Typer(no_args_is_help=True, help="Keep finished runs in git, and check what is kept.")
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Keep finished runs in git, and check what is kept.",
+)
 
 
 @app.command()
@@ -47,8 +52,6 @@ def check(
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
 ) -> None:
     """Compare all evidence with the current plans; the exit code is 1 if a file is damaged."""
-    from journeylab.workflow.evidence import needed_runs, read_recorded
-
     plan, studies = _planned(names or [], root, config)
     folder = Path(plan.config.root)
     damaged: list[str] = []
@@ -77,8 +80,6 @@ def _planned(
     names: Sequence[str], root: Path | None, config: Path
 ) -> tuple[WorkflowPlan, list[str]]:
     """The workflow in which every run is made, and the studies that are named."""
-    from journeylab.commands.check import override
-
     overrides = dict(override(name) for name in names if "=" in name)
     if root is not None:
         overrides["root"] = str(root)
@@ -92,11 +93,6 @@ def _planned(
 
 def _add_study(plan: WorkflowPlan, study: str, root: Path) -> list[str]:
     """Write the evidence of the finished runs of a study; why runs were refused."""
-    from journeylab.records.evidence import collect_evidence, evidence_path, find_evidence
-    from journeylab.records.files import write_atomic
-    from journeylab.records.stages import run_folder
-    from journeylab.workflow.evidence import needed_runs, read_recorded
-
     planned = plan.run_plans(study)
     recorded = read_recorded(root, study, planned)
     replaced = "replaced by other numbers of the same settings"
@@ -138,8 +134,6 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path) -> list[str]:
 
 def _record_judgements(plan: WorkflowPlan, study: str) -> int:
     """Write the verdicts on the evidence of a study to its ledger; how many are new."""
-    from journeylab.workflow.evidence import judgements
-
     if plan.config.scale == "quick":
         return 0
     known = [entry.line for entry in plan.ledger.entries(study)]
@@ -151,9 +145,6 @@ def _record_judgements(plan: WorkflowPlan, study: str) -> int:
 
 def _is_ended(folder: Path) -> bool:
     """Whether a run and its measurements were finished, rightly or not."""
-    from journeylab.records.files import MEASUREMENTS
-    from journeylab.records.runs import RUN, START
-
     return (
         all((folder / name).exists() for name in (RUN, MEASUREMENTS))
         and not (folder / START).exists()
@@ -162,8 +153,6 @@ def _is_ended(folder: Path) -> bool:
 
 def _exploratory(plan: WorkflowPlan, study: str, evidence: RunEvidence) -> str:
     """Why a run cannot confirm a claim; "" if its claims were registered before it."""
-    from journeylab.claims.schema import PILOT, is_read
-
     claims = plan.register.studies.get(study)
     if claims is None:
         return "its study has no register"

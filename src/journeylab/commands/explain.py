@@ -1,13 +1,13 @@
 """``journeylab explain exp7.2``: a claim, its numbers, and the files and runs they rest on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from journeylab.claims.registration import read_history, registrations
+from journeylab.claims.schema import Register, is_read
 from journeylab.commands.results import (
     RECORDED,
     ROOT,
@@ -18,12 +18,14 @@ from journeylab.commands.results import (
     reference_rows,
 )
 from journeylab.config import UserError, accepted
-
-if TYPE_CHECKING:
-    from journeylab.claims.schema import Register
-    from journeylab.records.runs import RunHost
-    from journeylab.records.verdicts import StudyVerdicts
-    from journeylab.wording.rows import Row
+from journeylab.records.files import read_origin, sha256
+from journeylab.records.plans import HISTORY
+from journeylab.records.repair import settings_of
+from journeylab.records.runs import RunHost
+from journeylab.records.stages import output_path
+from journeylab.records.verdicts import StudyVerdicts
+from journeylab.wording.rows import Row
+from journeylab.wording.verdicts import explanation
 
 
 def explain(
@@ -32,9 +34,6 @@ def explain(
     hashes: Annotated[bool, typer.Option(help="Print all keys and SHA-256 hashes.")] = False,
 ) -> None:
     """Show a claim, its numbers, and the runs, data and commits behind them."""
-    from journeylab.records.stages import output_path
-    from journeylab.wording.verdicts import explanation
-
     register = current_register()
     name = claim if claim.startswith("exp") else f"exp{claim}"
     if name not in register.by_id:
@@ -56,13 +55,6 @@ def _sources(
     root: Path, row: Row, judged: StudyVerdicts, register: Register, *, hashes: bool
 ) -> Iterator[str]:
     """From the verdict back to measurements, runs, data and commits."""
-    from journeylab.claims.registration import read_history, registrations
-    from journeylab.claims.schema import is_read
-    from journeylab.records.files import read_origin, sha256
-    from journeylab.records.plans import HISTORY
-    from journeylab.records.repair import settings_of
-    from journeylab.records.stages import output_path
-
     study = judged.study
     claims, claim = register.studies[study], register.by_id[row.id]
     records = list(judged_records(root, judged))

@@ -1,7 +1,5 @@
 """``journeylab init``: a repository for another paper, with the pipeline and one worked study."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 import yaml
 
 from journeylab.catalogue import discover, study_folder
-from journeylab.commands.results import current_register, read_text
+from journeylab.commands.results import ROOT, current_register, end, read_text
 from journeylab.config import UserError, meant
 from journeylab.records.files import MANIFEST, read_json, read_origin, sha256
 from journeylab.records.plans import read_plan
@@ -30,6 +31,22 @@ _MACRO = re.compile(
     r"\{(?P<name>[^{}#]+)\}(?:\{(?P<figure>[^{}#]+)\})?"
 )
 _ENDS = ("", ".pdf", ".png", ".jpg", ".jpeg", ".svg", ".eps", ".tex")
+
+
+def lint(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Manuscripts (.tex) and responses (.yaml).")
+    ] = None,
+    root: Annotated[Path, ROOT] = Path(),
+) -> None:
+    r"""List decimals typed by hand; exit code 1 for unknown keys and stale figures.
+
+    By default of paper/**/*.tex and response.yaml. A decimal is a remark: \result{exp7.2.effect}
+    prints the current number instead. Unknown are keys and studies that do not exist. Stale are
+    figures, tables and reports other than the current ones; of a study whose report is not drawn
+    they are not compared.
+    """
+    end(*lint_files(files or (), root))
 
 
 def lint_files(paths: Sequence[Path], root: Path) -> tuple[list[str], list[str]]:

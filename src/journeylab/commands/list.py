@@ -1,25 +1,21 @@
 """``journeylab list``: the studies, their arms and variants, and how many runs are done."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from journeylab.catalogue import metrics_part
 from journeylab.commands.results import CONFIG, current_plan
 from journeylab.config import UserError
-
-if TYPE_CHECKING:
-    from journeylab.workflow.planning import WorkflowPlan
+from journeylab.records.runs import read_run
+from journeylab.workflow.planning import WorkflowPlan
 
 
 def list_studies(config: Annotated[Path, CONFIG] = Path("config.yaml")) -> None:
     """List studies with their arms and variants, and how many of their runs are done."""
-    from journeylab.catalogue import metrics_part
-
     plan = current_plan(config)
     for study in plan.studies:
         jobs, seeds = plan.jobs[study], plan.seeds(study)
@@ -36,8 +32,6 @@ def list_studies(config: Annotated[Path, CONFIG] = Path("config.yaml")) -> None:
 
 def _done(plan: WorkflowPlan, study: str, taken: Sequence[str]) -> int:
     """How many of these runs are done with the current plan."""
-    from journeylab.records.runs import read_run
-
     results = Path(plan.folder("results")) / study
     if not results.is_dir():  # plan keys take a while
         return 0

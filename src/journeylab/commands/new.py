@@ -8,8 +8,9 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 from textwrap import indent
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 import yaml
 
 from journeylab.config import UserError, read_yaml
@@ -22,6 +23,11 @@ EXAMPLE = "prop:example"
 """The theorem that the claims of a new study name."""
 LONGEST = 40
 """Longest name of a study's folder, so that an import of it fits on a line."""
+
+
+def new(name: Annotated[str, typer.Argument(help="Folder name, e.g. exp14_name.")]) -> None:
+    """Create a new study: modules, tests, claims, and a section of config.yaml."""
+    typer.echo("\n".join(f"wrote {path}" for path in scaffold(name, Path.cwd())))
 
 
 def scaffold(name: str, project: Path) -> list[Path]:

@@ -5,10 +5,13 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from journeylab.catalogue import CODE, study_folder
-from journeylab.commands.results import read_text
+import typer
+
+from journeylab.catalogue import CODE, load, study_folder
+from journeylab.commands.results import CONFIG, OUTPUT, ROOT_OVERRIDE, read_text
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, verify_files
 from journeylab.records.git import ask_git
@@ -20,6 +23,18 @@ from journeylab.reports.typeset import STAMP
 STUDY = re.compile(r"^\s*\\study\{(exp[0-9]+)\}", re.MULTILINE)
 KEPT = ("numbers.tex", "tables/*.tex", "figures/*.pdf")
 SOURCES = "sources.tex"
+
+
+def paper(
+    manuscript: Annotated[Path, typer.Option(help="Folder of the manuscript.")] = Path("paper"),
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+    root: Annotated[Path | None, ROOT_OVERRIDE] = None,
+    output: Annotated[Path, OUTPUT] = Path("build/paper"),
+) -> None:
+    """Collect the manuscript and the results it cites in one folder, for LaTeX."""
+    settings = load(config)
+    reports = (root or Path(settings.root)) / "reports"
+    assemble(manuscript, reports, output, anonymous=settings.anonymous, project=Path.cwd())
 
 
 def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, project: Path) -> None:

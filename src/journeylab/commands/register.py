@@ -1,20 +1,17 @@
 """``journeylab register``: the lines of the ledger that judged rows and amendments need."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from journeylab.claims.ledger import AmendmentLine, Line, Reworded, RowLine, standings, written
+from journeylab.claims.looks import looks_text
 from journeylab.commands.results import CONFIG, current_plan
 from journeylab.config import UserError, accepted
-
-if TYPE_CHECKING:
-    from journeylab.claims.ledger import AmendmentLine, Line, Reworded, RowLine
-    from journeylab.workflow.planning import WorkflowPlan
+from journeylab.workflow.planning import WorkflowPlan
 
 
 def register(
@@ -28,8 +25,6 @@ def register(
     measures, α, looks and M, and the settings and code of its runs. With --check, lines that a
     commit has and the ledger has no more, and changes without a line, are named.
     """
-    from journeylab.claims.looks import looks_text
-
     plan = current_plan(config)
     if plan.config.scale == "quick" and not check:
         raise UserError(f"{config}: scale: 'quick': quick runs are not judged; write full")
@@ -68,8 +63,6 @@ def _lines(plan: WorkflowPlan, study: str) -> tuple[list[Line], list[Line], list
 
     Lines that are not committed give way to those of the rows as they are now.
     """
-    from journeylab.claims.ledger import RowLine, standings
-
     planned, entries = plan.planned_rows(study), plan.ledger.entries(study)
     known = standings(plan.ledger, plan.register, study, planned)
     refused = [f"{row}: {each.reason}" for row, each in known.items() if each.state == "taken"]
@@ -85,8 +78,6 @@ def _lines(plan: WorkflowPlan, study: str) -> tuple[list[Line], list[Line], list
 
 def _reworded(planned: Mapping[str, RowLine], known: Sequence[Line]) -> Iterator[Reworded]:
     """A line for every registered row whose words or form are new."""
-    from journeylab.claims.ledger import Reworded
-
     for row in planned.values():
         said = [
             line
@@ -100,8 +91,6 @@ def _reworded(planned: Mapping[str, RowLine], known: Sequence[Line]) -> Iterator
 
 def _amendments(plan: WorkflowPlan, study: str, known: Sequence[Line]) -> Iterator[AmendmentLine]:
     """A line for every amendment that has none."""
-    from journeylab.claims.ledger import AmendmentLine
-
     claims = plan.register.studies[study]
     said = {(line.rows, line.reason) for line in known if line.kind == "amendment"}
     for each in claims.amendments:
@@ -114,8 +103,6 @@ def _problems(plan: WorkflowPlan, study: str) -> Iterator[str]:
 
     Rows that are not registered are exploratory, which is no mistake.
     """
-    from journeylab.claims.ledger import written
-
     ledger, claims = plan.ledger, plan.register.studies[study]
     path = ledger.path(study)
     entries = ledger.entries(study)

@@ -13,8 +13,6 @@ The certificate is written after each unit. Until the run has ended it has no bo
 budget must decide when to stop.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -24,19 +22,25 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
+from journeylab.chunks.tables import joined
+from journeylab.claims.judge import judge_study
+from journeylab.claims.sampling import RISK, draw_order, until_spent, upper_bound
+from journeylab.claims.schema import Criteria
+from journeylab.commands.check import override
 from journeylab.commands.results import CONFIG, current_plan
 from journeylab.config import UserError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from journeylab.records.plans import Plan
-    from journeylab.workflow.planning import WorkflowPlan
-    from journeylab.workflow.rerun import Plans, Result, Unit
+from journeylab.records.cost import cpu_seconds
+from journeylab.records.files import write_json
+from journeylab.records.plans import Plan
+from journeylab.records.runs import cpu_model
+from journeylab.workflow.evidence import find_restorable
+from journeylab.workflow.planning import WorkflowPlan
+from journeylab.workflow.rerun import Plans, Result, Unit, find_units, read_recorded, rerun
 
 TOLERANCE = 1e-6
 LISTED = 20
@@ -63,13 +67,6 @@ def reproduce(
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
 ) -> None:
     """Rerun a random sample of the evidence and compare; exit status 1 if something differs."""
-    from journeylab.claims.sampling import draw_order, until_spent
-    from journeylab.commands.check import override
-    from journeylab.records.cost import cpu_seconds
-    from journeylab.records.files import write_json
-    from journeylab.records.runs import cpu_model
-    from journeylab.workflow.rerun import find_units
-
     seconds = _seconds(budget)
     given = dict(map(override, overrides or ()))
     workflow = current_plan(config, given | {"evidence": "run"})
@@ -118,8 +115,6 @@ def reproduce(
 
 def _outcome(checked: Sequence[Mapping[str, Any]], of: int, *, ended: bool) -> dict[str, Any]:
     """The units that were rerun and, if the run has ended, the bound that follows from them."""
-    from journeylab.claims.sampling import RISK, upper_bound
-
     differing = [entry["unit"] for entry in checked if not entry["equal"]]
     bound = upper_bound(of, len(checked), len(differing)) if ended else None
     if bound is None:
@@ -149,8 +144,6 @@ def _seconds(budget: str) -> float:
 
 def _check(unit: Unit, units: Sequence[Unit], plans: Plans, data: Path) -> dict[str, Any]:
     """Rerun a unit and compare it: its part of the certificate."""
-    from journeylab.workflow.rerun import read_recorded, rerun
-
     with tempfile.TemporaryDirectory(prefix="journeylab-") as temporary:
         folder = Path(temporary)
         recorded = read_recorded(unit.evidence, folder / "recorded")
@@ -206,8 +199,6 @@ def _agree(a: Value, b: Value, tolerance: float) -> bool:
 
 def at_last_look(workflow: WorkflowPlan, study: str, judge: Plan) -> Plan:
     """The plan to judge a study, with the seeds of the last look that has all its evidence."""
-    from journeylab.workflow.evidence import find_restorable
-
     root, planned = Path(workflow.config.root), workflow.run_plans(study)
     known = find_restorable(root, planned, workflow.seeds(study), workflow.register)
     seeds = judge.seeds if known.complete or not known.look else (judge.seeds or ())[: known.look]
@@ -218,11 +209,6 @@ def _verdicts(
     unit: Unit, units: Sequence[Unit], plans: Plans, again: Result, folder: Path
 ) -> tuple[Mapping[str, Value], Mapping[str, Value]]:
     """The verdicts of a study, as recorded, and with this unit's rerun values in their place."""
-    from journeylab.chunks.tables import joined
-    from journeylab.claims.judge import judge_study
-    from journeylab.claims.schema import Criteria
-    from journeylab.workflow.rerun import read_recorded
-
     run = again.run
     plan = plans[f"{run.study}/judge.json"]
     criteria, scale = Criteria.model_validate(plan.settings["criteria"]), plan.settings["scale"]

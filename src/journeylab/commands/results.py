@@ -1,28 +1,40 @@
 """Results, references and the register, as several commands read them."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from journeylab.catalogue import arms, labels
+from journeylab.claims.reference import read_reference
+from journeylab.claims.register import read_register
+from journeylab.claims.schema import APART, Register
+from journeylab.claims.theorems import read_theorems
 from journeylab.config import UserError, build, read_yaml
-
-if TYPE_CHECKING:
-    from journeylab.claims.schema import Register
-    from journeylab.records.runs import RunHost, RunRecord
-    from journeylab.records.verdicts import StudyVerdicts
-    from journeylab.wording.rows import StudyRows
-    from journeylab.wording.verdicts import TheoremText
-    from journeylab.workflow.planning import WorkflowPlan
+from journeylab.records.files import read_json
+from journeylab.records.repair import settings_of
+from journeylab.records.runs import RunHost, RunRecord, find_runs, read_host, read_run
+from journeylab.records.stages import output_path
+from journeylab.records.verdicts import StudyVerdicts
+from journeylab.wording.rows import StudyRows, in_words, recorded_rows
+from journeylab.wording.verdicts import TheoremText, theorem_texts
+from journeylab.workflow.planning import WorkflowPlan
 
 ROOT = typer.Option(help="Folder with results/ and reports/.")
 CONFIG = typer.Option(help="Configuration file.")
+ROOT_OVERRIDE = typer.Option(help="Results root; overrides `root` in config.yaml.")
+OUTPUT = typer.Option(help="Folder to write to.")
 REFERENCES = Path("reference")
 CLAIMS = Path("claims")
 RECORDED = "There are no results here: these are the recorded ones, which `make recorded` restores."
+
+
+def end(summary: Iterable[str], problems: list[str]) -> None:
+    """Print what was done, then problems as errors; exit code 1 if there is one."""
+    for lines, err in ((summary, False), (problems, True)):
+        typer.echo("".join(f"{line}\n" for line in lines), err=err, nl=False)
+    raise typer.Exit(1 if problems else 0)
 
 
 def read_text(path: Path) -> str:
@@ -37,11 +49,6 @@ def read_text(path: Path) -> str:
 
 def read_verdicts(root: Path, study: str) -> StudyVerdicts:
     """The verdicts of a study. Raises UserError if they are missing or damaged."""
-    from journeylab.records.files import read_json
-    from journeylab.records.repair import settings_of
-    from journeylab.records.stages import output_path
-    from journeylab.records.verdicts import StudyVerdicts
-
     path = output_path(root, "judge", study=study)
     if not path.exists():
         raise UserError(
@@ -52,19 +59,12 @@ def read_verdicts(root: Path, study: str) -> StudyVerdicts:
 
 def read_rows(root: Path, study: str, register: Register) -> StudyRows:
     """The same with the words of a register."""
-    from journeylab.catalogue import arms, labels
-    from journeylab.wording.rows import in_words
-
     claims = register.studies.get(study)
     return in_words(read_verdicts(root, study), claims, labels(study), arms(study))
 
 
 def reference_rows(study: str, register: Register) -> StudyRows | None:
     """The same of a reference; None without one of the register's revision."""
-    from journeylab.catalogue import arms, labels
-    from journeylab.claims.reference import read_reference
-    from journeylab.wording.rows import recorded_rows
-
     path, claims = REFERENCES / f"{study}.json", register.studies[study]
     known = read_reference(path) if path.exists() else None
     if known is None or known.revision != claims.revision:
@@ -74,8 +74,6 @@ def reference_rows(study: str, register: Register) -> StudyRows | None:
 
 def judged_studies(root: Path) -> list[str]:
     """The studies that have verdicts, sorted by number."""
-    from journeylab.records.stages import output_path
-
     every = output_path(Path(), "judge", study="*")
     names = (path.parent.name for path in root.glob(str(every)))
     return sorted(names, key=lambda name: (len(name), name))
@@ -88,9 +86,6 @@ def judged_records(
 
     Runs on other seeds, such as those of an earlier revision, are left out.
     """
-    from journeylab.claims.schema import APART
-    from journeylab.records.runs import find_runs, read_host, read_run
-
     parts = (part for row in verdicts.verdicts for part in (row, *row.parts))
     seeds = {point.seed for part in parts for point in part.points}
     first = APART * (verdicts.revision - 1)
@@ -103,23 +98,16 @@ def judged_records(
 
 def current_register() -> Register:
     """The register in ``claims/`` of the working directory."""
-    from journeylab.claims.register import read_register
-
     return read_register(CLAIMS)
 
 
 def printed_theorems() -> dict[str, TheoremText]:
     """Printed name and sentence of every theorem, by its label."""
-    from journeylab.claims.theorems import read_theorems
-    from journeylab.wording.verdicts import theorem_texts
-
     return theorem_texts(read_theorems(CLAIMS))
 
 
 def current_plan(config: Path, overrides: Mapping[str, Any] | None = None) -> WorkflowPlan:
     """The workflow that a configuration file describes; `overrides` replace top-level keys."""
-    from journeylab.workflow.planning import WorkflowPlan
-
     return WorkflowPlan(read_yaml(config) | dict(overrides or {}), file=str(config))
 
 

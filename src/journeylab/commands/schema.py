@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import TypeAdapter
 
@@ -12,6 +12,7 @@ from journeylab.claims.response import Response
 from journeylab.claims.schema import Looks, StudyClaims
 from journeylab.claims.statements import Statements
 from journeylab.claims.theorems import Theorems
+from journeylab.commands.results import OUTPUT
 from journeylab.config import Config
 from journeylab.records.files import write_json
 from journeylab.reports.answers import Answer
@@ -19,10 +20,10 @@ from journeylab.reports.answers import Answer
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def write_schemas(folder: Path) -> None:
-    """Write all schemas into a folder."""
-    for name, schema in SCHEMAS.items():
-        write_json(folder / f"{name}.schema.json", schema(), sealed=False)
+def schema(output: Annotated[Path, OUTPUT]) -> None:
+    """Write the JSON schemas of config.yaml, response.yaml and claims/ for editors (make setup)."""
+    for name, made in SCHEMAS.items():
+        write_json(output / f"{name}.schema.json", made(), sealed=False)
 
 
 def config_schema() -> dict[str, Any]:

@@ -1,15 +1,21 @@
 """``journeylab seeds``: how many seeds a study will probably need, and what would decide it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
+import numpy as np
 import typer
 
+from journeylab.claims.effects import Term
+from journeylab.claims.forecast import MOST_SEEDS, beyond, claim_forecast, single_look, within
+from journeylab.claims.forms import printed_word
+from journeylab.claims.looks import Schedule, looks_text, schedule
+from journeylab.claims.reading import measured, read
+from journeylab.claims.schema import PILOT, Claim, StudyClaims, is_read
+from journeylab.claims.statistics import Measured, Values, reaches
 from journeylab.commands.results import (
     CONFIG,
     current_plan,
@@ -17,16 +23,14 @@ from journeylab.commands.results import (
     printed_table,
     read_verdicts,
 )
-from journeylab.config import UserError, accepted
-
-if TYPE_CHECKING:
-    from journeylab.claims.effects import Term
-    from journeylab.claims.looks import Schedule
-    from journeylab.claims.schema import Claim, StudyClaims
-    from journeylab.claims.statistics import Values
-    from journeylab.config import RunSettings
-    from journeylab.records.verdicts import StudyVerdicts, Verdict
-    from journeylab.workflow.planning import WorkflowPlan
+from journeylab.config import RunSettings, UserError, accepted
+from journeylab.records.files import read_table
+from journeylab.records.stages import output_path
+from journeylab.records.verdicts import StudyVerdicts, Verdict
+from journeylab.wording.typography import plain
+from journeylab.wording.verdicts import seed_numbers
+from journeylab.workflow.costs import expected_seconds
+from journeylab.workflow.planning import WorkflowPlan
 
 _ENOUGH = 12
 """Fewer pilot seeds than this give rough probabilities."""
@@ -61,8 +65,6 @@ def seeds(
 
 
 def _lines(plan: WorkflowPlan, study: str, folder: Path) -> Iterator[str]:
-    from journeylab.claims.looks import looks_text, schedule
-
     claims = plan.register.studies[study]
     looks = schedule(plan.register, claims)
     yield f"{study}: {looks_text(plan.register, claims)}"
@@ -116,8 +118,6 @@ def _forecast(
     claim: Claim, looks: Schedule, pilots: Pilots
 ) -> tuple[tuple[str, ...], Sequence[float]]:
     """The printed forecast of a claim, and the probabilities that it ends at each look."""
-    from journeylab.claims.forecast import claim_forecast, within
-
     at_last = (*(0.0 for _ in looks.looks[1:]), 1.0)
     if claim.id not in pilots.values:
         return ("", "", "", "", "no pilots"), at_last
@@ -135,14 +135,6 @@ def _forecast(
 
 def _read_pilots(folder: Path, study: str, claims: StudyClaims, rows: Sequence[Claim]) -> Pilots:
     """The values of the pilot seeds; results of seeds below 1000 are no pilots."""
-    import numpy as np
-
-    from journeylab.claims.reading import measured, read
-    from journeylab.claims.schema import PILOT
-    from journeylab.claims.statistics import Measured, reaches
-    from journeylab.records.files import read_table
-    from journeylab.records.stages import output_path
-
     if study not in judged_studies(folder):
         return Pilots((), {}, frozenset())
     table = read_table(output_path(folder, "collect", study=study))
@@ -179,8 +171,6 @@ def _expected_by_run(
 
     Claims count as independent of each other.
     """
-    from journeylab.claims.schema import is_read
-
     claims = plan.register.studies[study]
     expected = {}
     for name, run in _runs(plan, study).items():
@@ -198,9 +188,6 @@ def _expected_by_run(
 
 def _cost(plan: WorkflowPlan, study: str, looks: Schedule, expected: Mapping[str, float]) -> str:
     """The CPU time at the expected seeds, if they are known, and at the first and last look."""
-    from journeylab.wording.typography import plain
-    from journeylab.workflow.costs import expected_seconds
-
     cost = plan.costs.get(study)
     if cost is None:
         return f"  CPU time: unknown, the reference runs have no cost of {study}"
@@ -226,9 +213,6 @@ def _runs(plan: WorkflowPlan, study: str) -> dict[str, RunSettings]:
 
 def _after(judged: StudyVerdicts, claims: StudyClaims, looks: Schedule) -> Iterator[str]:
     """The look at which each claim over seeds ended, and what would decide an open one."""
-    from journeylab.claims.forms import printed_word
-    from journeylab.wording.verdicts import seed_numbers
-
     yield f"  results of {seed_numbers(judged)} seeds"
     verdicts = {row.id: row for row in judged.verdicts if row.state}
     table = []
@@ -248,10 +232,6 @@ def _after(judged: StudyVerdicts, claims: StudyClaims, looks: Schedule) -> Itera
 
 def _advice(row: Verdict, claim: Claim, claims: StudyClaims, looks: Schedule) -> str:
     """What would decide a claim that is not decided; "" for one that is."""
-    import numpy as np
-
-    from journeylab.claims.forecast import MOST_SEEDS, beyond, claim_forecast, single_look, within
-
     if row.state == "decided":
         return ""
     if row.state == "withheld":

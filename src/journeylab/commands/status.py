@@ -1,14 +1,15 @@
 """``journeylab status``: the answers of all studies, and their verdicts counted by theorem."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import typer
 
+from journeylab.catalogue import metrics_part, study_folder
+from journeylab.claims.registration import read_history, registrations
+from journeylab.claims.schema import Register
 from journeylab.commands.results import (
     RECORDED,
     REFERENCES,
@@ -22,11 +23,12 @@ from journeylab.commands.results import (
     reference_rows,
 )
 from journeylab.config import UserError
-
-if TYPE_CHECKING:
-    from journeylab.claims.schema import Register
-    from journeylab.records.verdicts import Registration
-    from journeylab.wording.rows import StudyRows
+from journeylab.records.plans import HISTORY
+from journeylab.records.verdicts import Registration
+from journeylab.reports.answers import print_answer, read_answer
+from journeylab.reports.summary import HEAD, count_outcomes
+from journeylab.wording.rows import StudyRows
+from journeylab.wording.verdicts import checks_text, outcome
 
 Part = Literal["answers", "theorems"]
 
@@ -61,9 +63,6 @@ def status(
 
 def _answers(known: list[_Known], register: Register, *, markdown: bool) -> Iterator[str]:
     """Question and answer of every study."""
-    from journeylab.catalogue import metrics_part, study_folder
-    from journeylab.reports.answers import print_answer, read_answer
-
     theorems = printed_theorems()
     lines = []
     for rows, registered in known:
@@ -83,9 +82,6 @@ def _answers(known: list[_Known], register: Register, *, markdown: bool) -> Iter
 
 def _theorems(known: list[_Known], *, markdown: bool) -> Iterator[str]:
     """The counts of outcomes by theorem, and the checks of code apart."""
-    from journeylab.reports.summary import HEAD, count_outcomes
-    from journeylab.wording.verdicts import checks_text, outcome
-
     rows = [(row, outcome(row, each.registered)) for each in known for row in each.rows.judged]
     lines = [
         (group.name, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
@@ -99,9 +95,6 @@ def _theorems(known: list[_Known], *, markdown: bool) -> Iterator[str]:
 
 def _of_results(root: Path, register: Register) -> Iterator[_Known]:
     """The rows of all results, with their registrations."""
-    from journeylab.claims.registration import read_history, registrations
-    from journeylab.records.plans import HISTORY
-
     for study in judged_studies(root):
         verdicts = read_rows(root, study, register)
         pairs = [(run, host) for _, run, host in judged_records(root, verdicts)]

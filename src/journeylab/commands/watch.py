@@ -1,7 +1,5 @@
 """``journeylab watch``: what a running workflow does, in a terminal, read from files alone."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import time
@@ -9,18 +7,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
 from journeylab.commands.results import judged_studies, read_verdicts
 from journeylab.config import UserError, build
-
-if TYPE_CHECKING:
-    from rich.console import Group, RenderableType
-    from rich.table import Table
-
-    from journeylab.records.live import Activity, Job, Pace
+from journeylab.records.files import read_json
+from journeylab.records.listing import find_files
+from journeylab.records.live import STATES, Activity, Job, Pace, add_up
+from journeylab.records.looks import FOLDER, LookRecord
+from journeylab.wording.typography import clock, roughly
+from journeylab.workflow.recovery import active_since
 
 ONCE = typer.Option(help="Show the present state and end.")
 _STUDIES = ("study", "arm", "seeds", "jobs", "", "steps", "steps/s", "time left", "judged")
@@ -36,11 +39,6 @@ def watch(
     once: Annotated[bool, ONCE] = False,
 ) -> None:
     """Show what a running workflow does: studies, arms, seeds, steps, time left, failures."""
-    from rich.console import Console
-    from rich.live import Live
-
-    from journeylab.records.live import Activity
-
     if not (root / "plans").is_dir():
         raise UserError(f"{root / 'plans'} is missing: no workflow has run here; write its --root")
     activity, console = Activity(root), Console()
@@ -66,12 +64,6 @@ def until_ended() -> Iterator[None]:
 
 def show(activity: Activity, project: Path = Path()) -> Group:
     """Read all files that changed: studies, jobs and failures; snakemake runs in `project`."""
-    from rich.console import Group
-    from rich.text import Text
-
-    from journeylab.wording.typography import clock
-    from journeylab.workflow.recovery import active_since
-
     now, since = time.time(), active_since(project / ".snakemake")
     studies = activity.read(since=since)
     active = {
@@ -107,10 +99,6 @@ def judged(root: Path, study: str) -> str:
 
     The last look of a study with looks, else its verdicts; "" before the first.
     """
-    from journeylab.records.files import read_json
-    from journeylab.records.listing import find_files
-    from journeylab.records.looks import FOLDER, LookRecord
-
     looks = find_files(root / "results" / study / FOLDER, "*.json")
     try:
         if looks:
@@ -128,9 +116,6 @@ def judged(root: Path, study: str) -> str:
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str | Pace]]) -> Table:
     """A table without lines; the pace of a row becomes a bar."""
-    from rich.progress_bar import ProgressBar
-    from rich.table import Table
-    from rich.text import Text
 
     def cell(column: str, content: str | Pace) -> Text | ProgressBar | str:
         if not isinstance(content, str):
@@ -160,8 +145,6 @@ def _rows(root: Path, study: str, jobs: list[Job]) -> Iterator[list[str | Pace]]
 
 def _counts(jobs: list[Job]) -> list[str | Pace]:
     """Seeds, jobs by state, and the steps of these jobs."""
-    from journeylab.records.live import STATES, add_up
-
     counts = Counter(job.state for job in jobs)
     known = {seed for job in jobs for seed in job.plan.seeds or ()}
     unfinished = {seed for job in jobs if job.state != "done" for seed in job.plan.seeds or ()}
@@ -181,8 +164,6 @@ def _job_row(job: Job, now: float) -> list[str | Pace]:
 
 def _steps(pace: Pace) -> tuple[Pace, str, str, str]:
     """Cells: the bar, the steps, the steps per second, and the time left."""
-    from journeylab.wording.typography import roughly
-
     steps = f"{pace.done:,} of {pace.total:,}" if pace.total else "–"
     rate = f"{pace.rate:,.1f}" if pace.rate else "–"
     return pace, steps, rate, "–" if pace.left is None else roughly(pace.left)
