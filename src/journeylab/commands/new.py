@@ -1,9 +1,7 @@
 """``journeylab new``: a complete study that runs, whose parts the researcher replaces."""
 
 import re
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -23,6 +21,10 @@ EXAMPLE = "prop:example"
 """The theorem that the claims of a new study name."""
 LONGEST = 40
 """Longest name of a study's folder, so that an import of it fits on a line."""
+_STUDIES = re.compile(
+    r"^studies:[^\n]*\n(?:(?:[ \t]*\n|#[^\n]*\n)*[ \t]+\S[^\n]*\n)*", re.MULTILINE
+)
+"""The block of the studies, up to its last line that is indented."""
 
 
 def new(name: Annotated[str, typer.Argument(help="Folder name, e.g. exp14_name.")]) -> None:
@@ -35,9 +37,9 @@ def scaffold(name: str, project: Path) -> list[Path]:
 
     Modules, tests and claims are new files, the modules in ``studies/`` if the project has that
     folder, else in ``src/journeylab/studies/``; ``config.yaml`` gains a section and
-    ``theorems.yaml`` the theorem of the example, and both are otherwise unchanged. If a step fails,
-    everything is undone. Raises UserError for a malformed or existing name, and for a folder that
-    is not a project.
+    ``theorems.yaml`` the theorem of the example, and both are otherwise unchanged. Raises UserError
+    for a malformed or existing name, and for a folder that is not a project; then nothing is
+    written.
     """
     match = re.fullmatch(r"(exp[1-9][0-9]*)_([a-z0-9]+(?:_[a-z0-9]+)*)", name)
     if not match or len(name) > LONGEST:
@@ -50,23 +52,17 @@ def scaffold(name: str, project: Path) -> list[Path]:
     _check_free(study, project, modules, tests, claims)
     names = study_names(name, package)
     texts = study_files(names, modules, tests)
-    # last: a study that a kill left half written is in no configuration
     theorems = project / THEOREMS
-    listed = {theorems: _with_example(theorems, study)} if theorems.exists() else {}
-    registered = listed | {
-        claims: filled("study", "claims.yaml", names),
-        project / CONFIG: _extended(project / CONFIG, study, filled("study", CONFIG, names)),
-    }
-    with _all_or_nothing(project, modules, tests, claims):
-        _write(texts)
-        _write(registered)
-    return [*texts, *registered]
-
-
-def _write(texts: Mapping[Path, str]) -> None:
+    if theorems.exists():
+        texts[theorems] = _with_example(theorems, study)
+    texts[claims] = filled("study", "claims.yaml", names)
+    # last: a study that is left half written is in no configuration
+    config = project / CONFIG
+    texts[config] = _extended(config, study, filled("study", CONFIG, names))
     for path, text in texts.items():
         with write_atomic(path) as partial:
             partial.write_text(text, encoding="utf-8")
+    return [*texts]
 
 
 def _check_free(study: str, project: Path, modules: Path, tests: Path, claims: Path) -> None:
@@ -104,9 +100,11 @@ def filled(kind: str, file: str, names: Mapping[str, str]) -> str:
 def _extended(path: Path, study: str, section: str) -> str:
     """The text of the file with ``section`` added after the last study."""
     text = path.read_text(encoding="utf-8")
-    before, after = _split_after_studies(text)
+    block = _STUDIES.search(text := text.rstrip("\n") + "\n")
+    end = block.end() if block else len(text)
     first = re.search(r"^studies:.*\n(?:\s*(?:#.*)?\n)*( +)", text, re.MULTILINE)
-    extended = f"{before}\n{indent(section, first[1] if first else '  ')}{after}"
+    added = indent(section, first[1] if first else "  ")
+    extended = f"{text[:end]}\n{added}{text[end:]}"
     expected = _studies(yaml.safe_load(text)) | yaml.safe_load(section)
     try:
         studies = _studies(yaml.safe_load(extended))
@@ -141,41 +139,6 @@ def _with_example(path: Path, study: str) -> str:
     return extended
 
 
-def _split_after_studies(text: str) -> tuple[str, str]:
-    lines = text.splitlines(keepends=True)
-    if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n"
-    start = next((i for i, line in enumerate(lines) if line.startswith("studies:")), len(lines))
-    end = start + 1
-    for i, line in enumerate(lines[start + 1 :], start + 1):
-        if re.match(r"[^\s#]", line):
-            break
-        if re.match(r"\s+\S", line):
-            end = i + 1
-    return "".join(lines[:end]), "".join(lines[end:])
-
-
 def _studies(content: Mapping[str, Any]) -> dict[str, Any]:
     studies = content.get("studies")
     return dict(studies) if isinstance(studies, Mapping) else {}
-
-
-@contextmanager
-def _all_or_nothing(project: Path, *created: Path) -> Iterator[None]:
-    changed = [path for path in (project / CONFIG, project / THEOREMS) if path.exists()]
-    before = {path: path.read_bytes() for path in changed}
-    try:
-        yield
-    except BaseException as error:
-        for path in created:
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-        for path, content in before.items():
-            with write_atomic(path) as partial:
-                partial.write_bytes(content)
-        if isinstance(error, OSError):
-            named = error.filename or project
-            raise UserError(f"{named}: cannot be written ({error.strerror or error})") from None
-        raise

@@ -5,14 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import http.client
 import os
 import re
 import socket
 import sqlite3
-import ssl
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -49,26 +45,17 @@ def request_timeout() -> float:
 
 
 def check_reachable(uri: str, timeout: float) -> None:
-    """Raise OSError unless a server answers within `timeout` seconds; MLflow would wait minutes."""
+    """Raise OSError unless a database answers in `timeout` seconds; MLflow would wait minutes.
+
+    For a server of MLflow, its client keeps the same time.
+    """
     try:
         parts = urlsplit(uri)
-        if parts.scheme in ("http", "https"):
-            address = f"{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-            health = f"{parts.scheme}://{address}/health"
-            try:
-                urllib.request.urlopen(health, timeout=timeout).close()
-            except urllib.error.HTTPError:
-                pass  # it answers
-            except urllib.error.URLError as error:
-                # it answers too; MLflow may know certificates that this request does not
-                if not isinstance(error.reason, ssl.SSLError):
-                    raise
-        elif parts.hostname:
-            port = parts.port or _PORTS.get(parts.scheme.partition("+")[0])
-            if port:
-                socket.create_connection((parts.hostname, port), timeout=timeout).close()
-    except (ValueError, http.client.HTTPException):  # their messages may hold part of a password
-        raise OSError("it is not a valid address, or not an MLflow server") from None
+        port = parts.port or _PORTS.get(parts.scheme.partition("+")[0])
+    except ValueError:  # its message may hold part of a password
+        raise OSError("it is not a valid address") from None
+    if parts.hostname and port and parts.scheme not in ("http", "https"):
+        socket.create_connection((parts.hostname, port), timeout=timeout).close()
 
 
 def check_store(uri: str, root: Path) -> None:
