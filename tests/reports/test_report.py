@@ -265,8 +265,8 @@ def test_the_first_page_has_question_answer_certainty_and_the_key_figure(pdf):
     text = re.sub(r"\s+", " ", pages(path)[0])
     front = report["first_page"]
     assert front["question"] == "Does a native triple transfer to text?"
-    for name in ("question", "answer", "certainty"):
-        assert front[name] in text
+    for said in (front["question"], front["answer"]["text"], front["certainty"]):
+        assert said in text
     assert front["figure"]["caption"] in text
     assert "at most 0.05" in front["certainty"] or not verdicts.evidence
     assert "Figure 1." in text

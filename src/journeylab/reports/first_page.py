@@ -11,7 +11,7 @@ from journeylab.records.verdicts import Registration
 from journeylab.reports.answers import PrintedAnswer
 from journeylab.reports.forest import WIDTH, strip
 from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers, solved_text
-from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.rows import DECIDED, Row, StudyRows
 from journeylab.wording.verdicts import (
     SYMBOLS,
     TheoremText,
@@ -114,8 +114,9 @@ def _value(row: Row) -> str:
 
 
 def _notes(row: Row, registered: Mapping[str, Registration]) -> list[str]:
-    """The notes on a row: why it is withheld, the judge's notes, why it is exploratory."""
-    notes = [*([f"withheld: {row.withheld}"] if row.withheld else []), *row.notes]
+    """Why a row is withheld, undecided or exploratory, and other notes of the judge."""
+    said = [note for note in row.notes if not note.startswith(DECIDED)]
+    notes = [*([f"withheld: {row.withheld}"] if row.withheld else []), *said]
     if outcome(row, registered) == "exploratory":
         judged = f"{registered[row.id].text}; judged {row.word}"
         return [*notes, judged]

@@ -102,17 +102,18 @@ def strip(verdict: Row) -> tuple[Lane, ...]:
     """The plot of a claim in one line of a table: lanes from 0 to :data:`WIDTH`, without seeds.
 
     A claim whose parts have one deciding number is one lane; a band around several parts has a
-    lane for each, and a scope one for each of its points. A claim about most seeds compares the
-    share of seeds with ½. Nothing measured gives no lane.
+    lane for each, and a scope one for each of its points. Nothing measured gives no lane, and so
+    does a claim about most seeds: “11 of 12” says more than an interval around ½.
     """
+    if verdict.solves:
+        return ()
     rows = next(_panels(verdict))
     if verdict.parts and (verdict.effect is not None or verdict.low is not None):
         rows = [_row(rows[0].name, verdict, rows[0].region)]
     rows = [row._replace(points=()) for row in rows]
     if all(row.effect is None for row in rows) and not any(row.interval for row in rows):
         return ()
-    share = (0.0, 1.0) if rows[0].name == _SHARE else ()
-    position, _ = _scale(rows, share, logarithmic=verdict.kind == "exact")
+    position, _ = _scale(rows, (), logarithmic=verdict.kind == "exact")
     height = _THICK / len(rows)
     return tuple(_lane(row, (i + 0.5) * height, height / 2, position) for i, row in enumerate(rows))
 

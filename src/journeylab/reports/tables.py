@@ -84,17 +84,28 @@ def fairness(
 
 
 def failures(runs: Sequence[RunRecord], labels: Labels, arms: Labels) -> list[dict[str, str]]:
-    """Every failed seed with its reason, by the printed name of its run."""
+    """The failed seeds of every run, by its printed name: a line for each kind of reason."""
+    seeds: dict[tuple[str, str], list[str]] = {}
+    steps: dict[tuple[str, str], list[int]] = {}
+    for run in runs:
+        name = run_text(run.arm, run.variant, labels, arms)
+        for seed in (seed for seed in run.seeds if seed.status == "failed"):
+            reason, _, step = (seed.reason or "not recorded").partition(" at step ")
+            seeds.setdefault((name, reason), []).append(str(seed.seed))
+            steps.setdefault((name, reason), []).extend([int(step)] if step.isdigit() else [])
     return [
-        {
-            "run": run_text(run.arm, run.variant, labels, arms),
-            "seed": str(seed.seed),
-            "reason": seed.reason or "not recorded",
-        }
-        for run in runs
-        for seed in run.seeds
-        if seed.status == "failed"
+        {"run": name, "seeds": ", ".join(failed), "reason": reason + _between(steps[name, reason])}
+        for (name, reason), failed in seeds.items()
     ]
+
+
+def _between(steps: Sequence[int]) -> str:
+    """At which steps seeds failed."""
+    if not steps:
+        return ""
+    if min(steps) == max(steps):
+        return f" at step {steps[0]}"
+    return f" at steps {min(steps)} to {max(steps)}"
 
 
 def printed_table(table: Table) -> dict[str, Any]:

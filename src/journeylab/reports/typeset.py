@@ -61,7 +61,6 @@ def describe(
     numbers = with_own_keys(verdicts.study, read_json(content / "numbers.json"))
     runs = [run for run, _ in records]
     has_fairness = (content / "tables" / "fairness.json").exists()
-    failed = failures(runs, drawn["labels"], drawn.get("arms", {}))
     return {
         "study": verdicts.study,
         "title": drawn["title"],
@@ -74,7 +73,7 @@ def describe(
             registered,
             theorems,
             print_answer(authored, verdicts, theorems, registered),
-            failed=len(failed),
+            failed=sum(seed.status == "failed" for run in runs for seed in run.seeds),
             trained=sum(len(run.seeds) for run in runs),
         ),
         "judging": method(verdicts),
@@ -89,7 +88,7 @@ def describe(
         "tables": [read_json(content / "tables" / f"{name}.json") for name in drawn["tables"]],
         "fairness": read_json(content / "tables" / "fairness.json") if has_fairness else None,
         "labels": drawn["labels"],
-        "failures": failed,
+        "failures": failures(runs, drawn["labels"], drawn.get("arms", {})),
         "provenance": _provenance(records, anonymous=anonymous),
         "timings": {
             f"{run.arm}/{run.variant}": {

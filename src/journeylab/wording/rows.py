@@ -30,6 +30,8 @@ from journeylab.wording.typography import short
 
 COARSE = "one step of the measure is wider than the distance that the region is about"
 """The note on a row whose region its measure cannot resolve."""
+DECIDED = "decided at look"
+"""The beginning of the note on a claim that a look decided."""
 SATURATED = "both compared medians are at the"
 """The beginning of the note on a comparison without room for a difference."""
 
@@ -281,7 +283,7 @@ def _look_note(row: Verdict, study: StudyVerdicts) -> str:
     """How the looks at a claim ended."""
     n, last = row.n, study.looks[-1]
     if row.state == "decided":
-        return f"decided at look {study.look_of(row)} of {len(study.looks)}, with {n} seeds"
+        return f"{DECIDED} {study.look_of(row)} of {len(study.looks)}, with {n} seeds"
     if n == last:
         return f"not decided after all {n} seeds"
     if row.state == "settled":
