@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from journeylab import catalogue
 from journeylab.claims.theorems import read_theorems
 from journeylab.config import (
     ArmSettings,
@@ -39,20 +38,15 @@ def labels_by_study() -> dict[str, set[str]]:
     }
 
 
-def theorem_tables(*, labels: bool) -> Iterator[str]:
-    """For each source document, a heading and a table of its theorems, as printed in the pages."""
-    named = labels_by_study()
-    studies = sorted(named, key=lambda study: int(study.removeprefix("exp")))
+def theorem_tables() -> Iterator[str]:
+    """For each source document, a heading and a table of its theorems, as the glossary has them."""
     for key, document in THEOREMS.documents.items():
         title = document.title[0].upper() + document.title[1:]
         yield f"**{title}** ({', '.join(document.studies)})"
-        rows = ["| label | name | says |" if labels else "| theorem | says | tested in |"]
-        rows.append("| --- | --- | --- |")
+        rows = ["| label | name | says |", "| --- | --- | --- |"]
         for label, theorem in THEOREMS.by_label.items():
             if theorem.document == key:
-                tested = ", ".join(study for study in studies if label in named[study])
-                cells = (label, theorem.name, theorem.says)
-                rows.append(f"| {' | '.join(cells if labels else (*cells[1:], tested))} |")
+                rows.append(f"| {label} | {theorem.name} | {theorem.says} |")
         yield "\n".join(rows)
 
 
@@ -75,12 +69,6 @@ def test_every_link_to_a_heading_has_its_heading(page: Path) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("study", catalogue.discover())
-def test_the_readme_prints_the_question_of_a_study(study: str) -> None:
-    text = (PROJECT / "README.md").read_text(encoding="utf-8")
-    assert f"| {study} | {catalogue.metrics_part(study).QUESTION}" in text
-
-
 def test_claims_and_theorems_yaml_name_the_same_theorems() -> None:
     assert set().union(*labels_by_study().values()) == set(THEOREMS.by_label)
 
@@ -91,19 +79,20 @@ def test_a_study_is_listed_in_the_documents_of_its_theorems() -> None:
         assert all(study in THEOREMS.documents[document].studies for document in documents)
 
 
-@pytest.mark.parametrize(("page", "labels"), [("README.md", False), ("docs/glossary.md", True)])
-def test_theorem_tables_agree_with_theorems_yaml(page: str, labels: bool) -> None:
-    text = (PROJECT / page).read_text(encoding="utf-8")
+def test_theorem_tables_agree_with_theorems_yaml() -> None:
+    text = (PROJECT / "docs/glossary.md").read_text(encoding="utf-8")
     block = re.search(r"<!-- documents -->\n\n(.*?)\n\n<!-- end -->", text, re.DOTALL)
-    expected = "\n\n".join(theorem_tables(labels=labels))
-    assert block, f"{page} has no block between <!-- documents --> and <!-- end -->"
-    assert block[1] == expected, f"write into {page}:\n{expected}"
+    expected = "\n\n".join(theorem_tables())
+    assert block, "docs/glossary.md has no block between <!-- documents --> and <!-- end -->"
+    assert block[1] == expected, f"write into docs/glossary.md:\n{expected}"
 
 
-def test_the_citation_has_the_package_version() -> None:
+def test_citation_and_badge_have_the_package_version() -> None:
     packaged = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+    version = packaged["project"]["version"]
     cited = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert cited["version"] == packaged["project"]["version"]
+    assert cited["version"] == version
+    assert f"/badge/version-{version}-" in (PROJECT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_public_ci_runs_the_same_script() -> None:

@@ -23,6 +23,8 @@ API = ("journeylab.operators", "journeylab.models", "journeylab.claims")
 PAGES = {
     "guide": "README.md",
     "guide.tutorial": "docs/tutorial.md",
+    "guide.commands": "docs/commands.md",
+    "guide.documents": "docs/documents.md",
     "guide.config": "config/README.md",
     "guide.claims": "docs/claims.md",
     "guide.coverage": "docs/coverage.md",
@@ -43,6 +45,7 @@ PAGES = {
     "guide.contributing": "CONTRIBUTING.md",
 }
 GALLERY = Path("docs/gallery")
+BADGE = re.compile(r"\[!\[[^]]*\]\(https://[^)]*\)\]\([^)]*\)\n")
 LINK = re.compile(r"(!?)\[((?:[^][]|\[[^]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -63,7 +66,9 @@ def main(output: Path) -> None:
     texts["guide.gallery"] = "\n\n".join(gallery(pages))
     for name, text in texts.items():
         file = PROJECT / PAGES.get(name, "docs/gallery.md")
-        text = LINK.sub(partial(relink, file=file, name=name, addresses=addresses), text)
+        text = LINK.sub(
+            partial(relink, file=file, name=name, addresses=addresses), BADGE.sub("", text)
+        )
         page = ModuleType(name, text)
         page.__docformat__ = "markdown"
         modules[name] = doc.Module(page)
