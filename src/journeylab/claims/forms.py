@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 Form = Literal["universal", "existential", "typical", "growth", "value", "report", "check"]
-"""What kind of statement a judged row is. A ``check`` follows from how an arm is built: it tests
-code and is no finding."""
+"""What kind of statement a judged row is. A ``check`` follows from how an arm is built, or from an
+identity: it tests code and is no finding."""
 Evidence = Literal["exhaustion", "algebra", "search"]
 """What a universal or existential row rests on: a whole finite class, algebra that was checked, or
 a ``search``, trained, sampled, or over some instances of the class."""
