@@ -1,4 +1,4 @@
-"""Print the last run of the fault campaign as a table, into docs/reliability.md.
+"""Print the last run of the fault campaign, one line a group of faults, into docs/reliability.md.
 
     python tools/reliability.py [DOCUMENT]
 
@@ -7,7 +7,8 @@ marks in the document. The exit code is 1 if a case ended silently wrong, or if 
 """
 
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from journeylab.records.files import read_json, write_atomic
@@ -36,7 +37,10 @@ def main(document: Path) -> int:
     if missing := [name for name, path in paths.items() if not path.exists()]:
         sys.exit(f"error: {FOLDER}: no cases of {', '.join(missing)}; `make torture` writes them")
     rows = {name: read_json(path, sealed=False) for name, path in paths.items()}
-    lines = [line for name, row in rows.items() for line in _table(ROWS[name], row)]
+    lines = ["| faults | kinds | cases | outcomes |", "| --- | ---: | ---: | --- |"]
+    lines += [_line(ROWS[name], row["faults"].values()) for name, row in rows.items()]
+    for row in rows.values():
+        lines += [f"\n{name}: {value}." for name, value in row.get("figures", {}).items()]
     text = document.read_text(encoding="utf-8")
     before, start, rest = text.partition(START)
     _, end, after = rest.partition(END)
@@ -50,22 +54,10 @@ def main(document: Path) -> int:
     return 1 if silent else 0
 
 
-def _table(title: str, row: Mapping[str, Mapping[str, Mapping[str, int]]]) -> list[str]:
-    lines = ["", f"### {title}", "", "| fault | cases | outcome |", "| --- | ---: | --- |"]
-    for fault, counts in row["faults"].items():
-        outcomes = [
-            outcome if len(counts) == 1 else f"{number:,}: {outcome}"
-            for outcome, number in sorted(counts.items(), key=lambda entry: -entry[1])
-        ]
-        lines.append(
-            f"| {_cell(fault)} | {sum(counts.values()):,} | {_cell('; '.join(outcomes))} |"
-        )
-    lines += [f"\n{name}: {value}." for name, value in row.get("figures", {}).items()]
-    return lines
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+def _line(title: str, faults: Collection[Mapping[str, int]]) -> str:
+    counts = sum(map(Counter, faults), Counter[str]())
+    outcomes = " · ".join(f"{number:,} × {outcome}" for outcome, number in counts.most_common())
+    return f"| {title} | {len(faults)} | {counts.total():,} | {outcomes} |"
 
 
 if __name__ == "__main__":
