@@ -271,7 +271,7 @@ def test_the_first_page_has_question_answer_certainty_and_the_key_figure(pdf):
     assert "at most 0.05" in front["certainty"] or not verdicts.evidence
     assert "Figure 1." in text
     assert "Figure 1, on the first page. Rates with intervals." in re.sub(
-        r"\s+", " ", " ".join(pages(path)[1:])
+        r"\s+", " ", " ".join(pages(path))
     )
 
 
@@ -485,3 +485,13 @@ def test_the_figure_of_looks_stands_once_below_the_verdicts(records, prose, tmp_
     text = pages(tmp_path / "exp7.pdf")
     assert sum("How many seeds." in page for page in text) == 1
     assert "look 2, 16 seeds" in "\n".join(text)
+
+
+def test_claims_link_to_the_index_and_drawings_to_released_code(tmp_path, trained, pdf):
+    _, report, path = pdf
+    assert b"(index.html#exp7.2)" in path.read_bytes()
+    assert b"blob" not in path.read_bytes()
+    code = {part: f"https://example.org/blob/v1/{part}.py" for part in ("figures", "tables")}
+    made = tmp_path / "linked.pdf"
+    compile_report(report | {"code": code}, trained[1], "", made)
+    assert b"(https://example.org/blob/v1/figures.py)" in made.read_bytes()

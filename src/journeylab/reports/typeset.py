@@ -47,6 +47,7 @@ def describe(
     theorems: Mapping[str, TheoremText] = MappingProxyType({}),
     *,
     authored: Answer | None = None,
+    code: Mapping[str, str] = MappingProxyType({}),
     forms: Mapping[str, Iterable[str]] = MappingProxyType({}),
     plan_key: str,
     anonymous: bool = False,
@@ -54,8 +55,8 @@ def describe(
     """Everything the template prints, numbers already in their printed form.
 
     ``content`` is the folder of the study's figures and tables; ``registered`` says of every row
-    whether it was registered before its runs; ``authored`` is the author's answer; ``forms`` are
-    those of numbers in the prose, by key.
+    whether it was registered before its runs; ``authored`` is the author's answer; ``code``
+    has the addresses of its figures and tables; ``forms`` are those of numbers in the prose.
     """
     drawn = read_json(content / "content.json")
     numbers = with_own_keys(verdicts.study, read_json(content / "numbers.json"))
@@ -64,6 +65,7 @@ def describe(
     return {
         "study": verdicts.study,
         "title": drawn["title"],
+        "code": dict(code),
         "stamp": None if verdicts.evidence else STAMP,
         "scale": verdicts.scale,
         "seeds": seed_numbers(verdicts),

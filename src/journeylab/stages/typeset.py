@@ -48,6 +48,7 @@ def run(call: Call) -> None:
         registrations(register, plan.study, records, history),
         read_theorem_texts(plan),
         authored=Answer.model_validate(answer) if answer else None,
+        code=plan.settings["code"],
         forms=cited(prose),
         plan_key=plan.key,
         anonymous=plan.settings["anonymous"],

@@ -30,7 +30,15 @@ from journeylab.claims.registration import (
 from journeylab.claims.response import read_response
 from journeylab.claims.schema import LOOKS, Register, named_runs
 from journeylab.claims.theorems import read_theorems
-from journeylab.config import Config, Frozen, StudySettings, UserError, accepted, chunk_seeds
+from journeylab.config import (
+    Config,
+    Frozen,
+    StudySettings,
+    UserError,
+    accepted,
+    chunk_seeds,
+    read_yaml,
+)
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import read_json
 from journeylab.records.git import why_git_fails
@@ -509,6 +517,7 @@ class WorkflowPlan:
             words=self._words(self.register.of(study)),
             theorems=self.theorems.model_dump(mode="json"),
             answer=self._answer(study),
+            code={} if self.config.anonymous else _released(study),
             evidence=self._restored(study) if restore else {},
         )
 
@@ -578,3 +587,17 @@ class WorkflowPlan:
 def _before(wildcards: Wildcards) -> float:
     """The look that a job makes; infinite for a job that comes after all looks."""
     return int(getattr(wildcards, "look", 0)) or math.inf
+
+
+def _released(study: str) -> dict[str, str]:
+    """The addresses of the modules that draw a study, at the version in CITATION.cff.
+
+    Empty unless CITATION.cff has a ``repository-code``.
+    """
+    about = read_yaml(path) if (path := Path("CITATION.cff")).exists() else {}
+    folder = study_folder(study)
+    if "repository-code" not in about or not folder.is_relative_to(Path.cwd()):
+        return {}
+    base = f"{about['repository-code']}/blob/v{about['version']}/{folder.relative_to(Path.cwd())}"
+    tables = "tables" if (folder / "tables.py").exists() else "figures"
+    return {"figures": f"{base}/figures.py", "tables": f"{base}/{tables}.py"}

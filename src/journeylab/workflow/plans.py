@@ -63,6 +63,8 @@ class StudyPlans:
     theorems: Mapping[str, Any]
     answer: Mapping[str, Any] | None
     """The author's answer to the question of the study."""
+    code: Mapping[str, str]
+    """The addresses of the released code of its figures and tables, where they are known."""
     evidence: Mapping[str, RunEvidence]
     """The evidence of the runs that are restored, by folder."""
 
@@ -178,6 +180,7 @@ class StudyPlans:
                 **self.words,
                 "theorems": self.theorems,
                 "answer": self.answer,
+                "code": self.code,
                 "anonymous": self.config.anonymous,
             },
             inputs={"verdicts": judged.key, "content": drawn.key},
