@@ -7,15 +7,16 @@ user commits them. Dates are those of git.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
 
+from pydantic import TypeAdapter, ValidationError
+
 from journeylab.claims.hashes import RunCode, long_hash, row_hashes, row_parts
 from journeylab.claims.schema import Register
-from journeylab.config import Frozen, UserError, build, canonical
+from journeylab.config import Frozen, UserError, canonical
 from journeylab.records.files import write_atomic
 from journeylab.records.git import ask_git
 
@@ -83,12 +84,7 @@ class Judgement(Frozen):
 
 
 Line = RowLine | Reworded | AmendmentLine | Judgement
-_KINDS: dict[str, type[Line]] = {
-    "row": RowLine,
-    "reworded": Reworded,
-    "amendment": AmendmentLine,
-    "judged": Judgement,
-}
+_LINE: TypeAdapter[Line] = TypeAdapter(Line)
 
 
 class Entry(NamedTuple, Generic[T]):
@@ -129,13 +125,11 @@ def parse(text: str, where: str) -> list[Line]:
     lines = []
     for number, each in enumerate(text.splitlines(), 1):
         try:
-            content = json.loads(each)
-            lines.append(build(_KINDS[content["kind"]], content, f"{where}:{number}"))
-        except (ValueError, KeyError, TypeError, UserError) as error:
-            why = str(error) if isinstance(error, UserError) else f"{where}:{number}: no line"
+            lines.append(_LINE.validate_json(each))
+        except ValidationError:
             raise UserError(
-                f"{why}; restore it with git: `journeylab register` and `journeylab evidence add` "
-                "write lines, and nobody edits them"
+                f"{where}:{number}: no line; restore it with git: `journeylab register` and "
+                "`journeylab evidence add` write lines, and nobody edits them"
             ) from None
     return lines
 

@@ -9,7 +9,7 @@ import typer
 
 from journeylab.claims.schema import PILOT, is_read
 from journeylab.commands.check import override
-from journeylab.commands.results import CONFIG, current_plan
+from journeylab.commands.results import CONFIG, current_plan, end
 from journeylab.config import UserError, accepted
 from journeylab.records.evidence import RunEvidence, collect_evidence, evidence_path, find_evidence
 from journeylab.records.files import MEASUREMENTS, write_atomic
@@ -42,7 +42,7 @@ def add(
     refused: list[str] = []
     for study in studies:
         refused += _add_study(plan, study, folder)
-    _refuse(refused)
+    end((), [f"error: {line}" for line in refused])
 
 
 @app.command()
@@ -73,7 +73,7 @@ def check(
         del states["current"]
         others = ", ".join(f"{states[state]} {state}" for state in sorted(states, reverse=True))
         typer.echo(f"{_summary(study, needed, recorded)}{f'; {others}' if others else ''}")
-    _refuse(damaged)
+    end((), [f"error: {line}" for line in damaged])
 
 
 def _planned(
@@ -179,11 +179,3 @@ def _summary(study: str, needed: Sequence[str], recorded: dict[str, Recorded]) -
         return f"{study}: none of {len(needed)} runs has evidence"
     complete = "complete" if current == len(needed) else "partial"
     return f"{study}: {current} of {len(needed)} runs have evidence ({complete})"
-
-
-def _refuse(lines: Sequence[str]) -> None:
-    """Print lines as errors and end with exit code 1, if there are any."""
-    for line in lines:
-        typer.echo(f"error: {line}", err=True)
-    if lines:
-        raise typer.Exit(1)

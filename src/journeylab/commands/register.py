@@ -9,7 +9,7 @@ import typer
 
 from journeylab.claims.ledger import AmendmentLine, Line, Reworded, RowLine, standings, written
 from journeylab.claims.looks import looks_text
-from journeylab.commands.results import CONFIG, current_plan
+from journeylab.commands.results import CONFIG, current_plan, end
 from journeylab.config import UserError, accepted
 from journeylab.workflow.planning import WorkflowPlan
 
@@ -32,12 +32,9 @@ def register(
         if study not in plan.register.studies:
             raise UserError(f"{study!r} has no claims;{accepted(study, plan.register.studies)}")
     if check:
-        problems = [line for study in named for line in _problems(plan, study)]
-        for line in problems:
-            typer.echo(f"error: {line}", err=True)
-        if plan.ledger.shallow:
-            typer.echo("this clone is shallow: whether lines were removed cannot be told")
-        raise typer.Exit(bool(problems))
+        problems = [f"error: {line}" for study in named for line in _problems(plan, study)]
+        shallow = "this clone is shallow: whether lines were removed cannot be told"
+        end([shallow] if plan.ledger.shallow else [], problems)
     taken: list[str] = []
     for study in named:
         claims, ledger = plan.register.studies[study], plan.ledger

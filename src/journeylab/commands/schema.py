@@ -62,22 +62,9 @@ SCHEMAS: Mapping[str, Callable[[], dict[str, Any]]] = {
 def _study_schema(study: str) -> dict[str, Any]:
     model = settings_part(study).Settings
     schema = model.model_json_schema(ref_template=f"#/$defs/{study}.{{model}}")
-    for definition in schema.get("$defs", {}).values():
-        _allow_lists(definition)
     # a scale may override any key of the section; a start checks it
     schema["properties"]["scales"] = {"type": "object"}
     return schema
-
-
-def _allow_lists(definition: dict[str, Any]) -> None:
-    """``variants`` may be a list of names, and of names with overrides."""
-    node = definition.get("properties", {}).get("variants")
-    if node:
-        [pattern] = node["patternProperties"]
-        name = {"type": "string", "pattern": pattern}
-        item = {"anyOf": [name, node | {"maxProperties": 1}]}
-        names = {"type": "array", "items": item, "minItems": 1, "uniqueItems": True}
-        definition["properties"]["variants"] = {"anyOf": [node, names]}
 
 
 def _tidied(node: Any) -> Any:

@@ -70,6 +70,9 @@ class VariantSettings(Frozen):
 
 
 Variants = Annotated[dict[Name, VariantSettings], Field(min_length=1)]
+_One = Annotated[dict[Name, VariantSettings], Field(min_length=1, max_length=1)]
+Written = Variants | Annotated[list[Name | _One], Field(min_length=1)]
+"""Variants as YAML may hold them: by name, or as a list of names and of names with overrides."""
 
 
 class ArmSettings(Frozen):
@@ -85,7 +88,7 @@ class ArmSettings(Frozen):
     variants: Variants
     grid: dict[Name, tuple[str | float, ...] | dict[Name, Any]] = Field({}, exclude=True)
 
-    _by_name = field_validator("variants", mode="before")(by_name)
+    _by_name = field_validator("variants", mode="before", json_schema_input_type=Written)(by_name)
     _have_folders = field_validator("variants")(check_case)
 
 

@@ -12,7 +12,7 @@ from journeylab.deposit.anonymous import hide, identifying
 from journeylab.deposit.cells import Cells
 from journeylab.deposit.code import Code
 from journeylab.deposit.contents import Study, claim_files, register_bytes, result_files, scripts
-from journeylab.deposit.crate import METADATA, describe
+from journeylab.deposit.crate import FILES, FOLDERS, METADATA, describe
 from journeylab.deposit.derived import derivations
 from journeylab.deposit.metadata import croissant, read_citation, sbom, zenodo
 from journeylab.records.files import MANIFEST, MEASUREMENTS, VERDICTS, json_bytes, parse_json
@@ -31,14 +31,7 @@ says what this proves, and what it cannot prove without the published digest.
 
 | path | holds |
 | --- | --- |
-| `code/` | the code{commit}, with the register (`claims/`) and the evidence |
-| `measurements/` | the measurements as CSV; `croissant.json` describes them |
-| `results/` | sealed measurements and verdicts |
-| `reports/` | reports, figures, tables, numbers; `index.html` lists all claims |
-| `plans/` | what the jobs from the measurements to the reports depended on |
-| `register.json` | the register of claims as JSON |
-| `{metadata}` | the same as a Workflow Run RO-Crate |
-| `sbom.cdx.json` | the pinned libraries |
+{contents}
 """
 
 
@@ -71,15 +64,16 @@ def assemble(
         code.files["CITATION.cff"], code.made, f"swh:1:rev:{code.commit}", anonymous=anonymous
     )
     files[ABOUT] = json_bytes(_about(code, files, studies, anonymous=anonymous), sealed=False)
-    files[README] = _README.format(
-        title=citation.title,
-        studies=", ".join(names),
-        commit="" if anonymous else f" at commit {code.commit}",
-        metadata=METADATA,
-    ).encode()
     files[".zenodo.json"] = json_bytes(zenodo(citation, studies), sealed=False)
     files["croissant.json"] = json_bytes(croissant(citation, studies, files), sealed=False)
     files["sbom.cdx.json"] = sbom(citation, constraints, files["code/pyproject.toml"]).encode()
+    known = {name: text for name, text in FILES.items() if name in files or name == MANIFEST}
+    described = FOLDERS | known | {METADATA: "All of this as a Workflow Run RO-Crate."}
+    files[README] = _README.format(
+        title=citation.title,
+        studies=", ".join(names),
+        contents="\n".join(f"| `{name}` | {text} |" for name, text in described.items()),
+    ).encode()
     files[METADATA] = json_bytes(describe(citation, studies, files, constraints), sealed=False)
     hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     return files | {MANIFEST: json_bytes({"files": hashes}, sealed=False)}

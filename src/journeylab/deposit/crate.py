@@ -19,14 +19,14 @@ _PROFILES = {
     "https://w3id.org/ro/wfrun/workflow/0.5": ("Workflow Run Crate", "0.5"),
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
 }
-_FOLDERS = {
+FOLDERS = {
     "code/": "The code at its commit, with the register of claims and the evidence of all runs.",
     "measurements/": "The measurements of each study, one value per row.",
     "results/": "Sealed measurements and verdicts.",
     "reports/": "Reports with their figures, tables and numbers.",
     "plans/": "What the jobs from the measurements to the reports depended on.",
 }
-_DESCRIBED = {
+FILES = {
     "README.md": "How to check this deposit.",
     "verify.py": "Checks this deposit with numpy and scipy alone.",
     "rejudge.py": "The second implementation of the judge, which verify.py uses.",
@@ -76,10 +76,10 @@ def describe(
         )
         for url, (name, version) in _PROFILES.items()
     ]
-    for name, text in _FOLDERS.items():
+    for name, text in FOLDERS.items():
         crate.add_dataset(dest_path=name, properties={"name": name[:-1], "description": text})
-    for name in sorted(files.keys() & _DESCRIBED.keys() | {"manifest.json"}):
-        _add_file(crate, name, files.get(name, b""), _DESCRIBED[name])
+    for name in sorted(files.keys() & FILES.keys() | {"manifest.json"}):
+        _add_file(crate, name, files.get(name, b""), FILES[name])
     crate.dereference("README.md")["about"] = crate.root_dataset
     workflow = crate.add_workflow(
         dest_path="code/Snakefile",

@@ -85,13 +85,21 @@ class Saturation(Frozen):
     medians: tuple[float, float]
 
 
-class ScopePoint(Estimate):
+class _Gated(Estimate):
+    failed_gates: tuple[FailedGate, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """The verdict, or “withheld”, or “not judged”."""
+        return self.verdict or ("withheld" if self.failed_gates else "not judged")
+
+
+class ScopePoint(_Gated):
     """A row at one point of its scope, with the level of every axis; fields as in `Verdict`."""
 
     at: Mapping[str, str]
     k: NonNegativeInt
     state: State | None = None
-    failed_gates: tuple[FailedGate, ...] = ()
 
     @property
     def label(self) -> str:
@@ -103,13 +111,8 @@ class ScopePoint(Estimate):
         """The levels as part of the key of a number."""
         return "at-" + "-".join(self.at.values())
 
-    @property
-    def word(self) -> str:
-        """The verdict, or “withheld”, or “not judged”."""
-        return self.verdict or ("withheld" if self.failed_gates else "not judged")
 
-
-class Verdict(Estimate):
+class Verdict(_Gated):
     """What was decided on one claim, in numbers.
 
     ``tail`` and ``k`` determine the order statistics that bound the interval (None for exact
@@ -133,16 +136,10 @@ class Verdict(Estimate):
     detectable: float | None
     parts: tuple[Estimate, ...] = ()
     state: Annotated[State | None, Field(exclude_if=lambda state: state is None)] = None
-    failed_gates: tuple[FailedGate, ...] = ()
     absent: tuple[str, ...] = ()
     saturated: tuple[Saturation, ...] = ()
     missing: tuple[str, ...] = ()
     scope: Annotated[tuple[ScopePoint, ...], Field(exclude_if=lambda points: not points)] = ()
-
-    @property
-    def word(self) -> str:
-        """The verdict, or “withheld”, or “not judged”."""
-        return self.verdict or ("withheld" if self.failed_gates else "not judged")
 
 
 class Registration(Frozen):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -145,7 +145,7 @@ class WorkflowPlan:
         self.jobs = _Lazy(self._list_jobs)
         """The jobs of each study, by folder."""
         self._unrestored = _Lazy(lambda study: tuple(self._study(study, restore=False).all()))
-        self._rows = _Lazy(self._planned_rows)
+        self.planned_rows = cache(self._planned_rows)
         self._made = _Lazy(
             lambda study: (
                 tuple(self._study(study).all())
@@ -425,11 +425,8 @@ class WorkflowPlan:
         rows = self.planned_rows(study)
         return record_history(self.ledger, self.register, study, rows, commits, known or {})
 
-    def planned_rows(self, study: str) -> Mapping[str, RowLine]:
+    def _planned_rows(self, study: str) -> Mapping[str, RowLine]:
         """The lines of the ledger for the judged rows of a study, as they are now."""
-        return self._rows[study]
-
-    def _planned_rows(self, study: str) -> dict[str, RowLine]:
         if study not in self.register.studies:
             return {}
         stages: dict[tuple[str, str], dict[str, Plan]] = {}
