@@ -8,7 +8,6 @@ gate := arm/variant@measure >= number, or several runs, of which one must: run@â
 import math
 import re
 from collections import deque
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 _TOKEN = re.compile(r"mean\(|[(),]|[^\s(),]+")
@@ -46,26 +45,6 @@ def parse_gate(written: object) -> object:
         raise ValueError(f"{written!r} is no gate; {_GATE}") from None
     runs = [run for run, _, _ in cells]
     return {"run": runs[0] if len(runs) == 1 else runs, "measure": measure, "at_least": at_least}
-
-
-def write_term(term: Mapping[str, Any] | float) -> str:
-    """The expression of a term's keys."""
-    match term:
-        case {"run": run, "measure": measure}:
-            return f"{run}@{measure}"
-        case {"difference": [first, second]}:
-            last = write_term(second)
-            nested = isinstance(second, Mapping) and "difference" in second
-            return f"{write_term(first)} - {f'({last})' if nested else last}"
-        case {"mean": terms}:
-            return f"mean({', '.join(map(write_term, terms))})"
-    return str(term)
-
-
-def write_gate(run: str | Sequence[str], measure: str, at_least: float) -> str:
-    """The expression of a gate's keys."""
-    runs = [run] if isinstance(run, str) else run
-    return f"{' or '.join(f'{each}@{measure}' for each in runs)} >= {at_least:g}"
 
 
 def _term(tokens: deque[str]) -> Any:

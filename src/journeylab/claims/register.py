@@ -1,4 +1,4 @@
-"""The register: every file of ``claims/``, one for each study, and its public names.
+"""The register: every file of ``claims/``, one for each study.
 
 A claim compares an *effect* (a number per seed, built from cells of the measurements) with a
 *region*. A :class:`Measure` names a metric at one level of each factor, a :class:`Cell` reads it
@@ -22,12 +22,10 @@ Rows are checked before anything runs: all names exist, and the row can be suppo
 This module is imported at every start of the workflow and loads neither scipy nor pandas.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from journeylab.claims.checks import check_parts
-from journeylab.claims.expressions import write_gate, write_term
 from journeylab.claims.forms import form_error
 from journeylab.claims.schema import LOOKS, Claim, Looks, Register, StudyClaims
 from journeylab.claims.theorems import THEOREMS, Theorems, read_theorems
@@ -46,9 +44,7 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
         study = path.stem
         if only and study not in only:
             continue
-        written = read_yaml(path)
-        claims = build(StudyClaims, written, str(path))
-        _check_expressions(written, path)
+        claims = build(StudyClaims, read_yaml(path), str(path))
         for claim in claims.claims:
             if not claim.id.startswith(f"{study}."):
                 raise UserError(f"{path}: {claim.id}: ids of {study} start with {study}.")
@@ -61,19 +57,6 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
             check_parts(claim, claims, looks, str(path))
         studies[study] = claims
     return Register(**dict(looks), studies=studies)
-
-
-def _check_expressions(written: Mapping[str, Any], path: Path) -> None:
-    """Refuse an effect or a gate in nested keys, as registers of earlier commits have them."""
-    for name, gate in written.get("gates", {}).items():
-        if not isinstance(gate, str):
-            raise UserError(f"{path}: gates.{name}: write an expression, {write_gate(**gate)!r}")
-    for row in written["claims"]:
-        effect = row["effect"]
-        parted = isinstance(effect, Mapping) and set(effect) <= {"every", "all_of", "any_of"}
-        for part in next(iter(effect.values())) if parted else [effect]:
-            if isinstance(part, Mapping):
-                raise UserError(f"{path}: {row['id']}: write an expression, {write_term(part)!r}")
 
 
 def _check_theorem(claim: Claim, theorems: Theorems, path: Path) -> None:
