@@ -17,6 +17,8 @@ PROJECT = Path(__file__).parents[1]
 FOLDER = PROJECT / "build/torture"
 START, END = "<!-- campaign: python tools/reliability.py -->", "<!-- end -->"
 SILENT = "SILENT"
+SHOWN = 3
+"""Outcomes of a group that its line names."""
 ROWS = {
     "kills": "Kill at any moment",
     "space": "Full disk, read-only folder",
@@ -37,7 +39,7 @@ def main(document: Path) -> int:
     if missing := [name for name, path in paths.items() if not path.exists()]:
         sys.exit(f"error: {FOLDER}: no cases of {', '.join(missing)}; `make torture` writes them")
     rows = {name: read_json(path, sealed=False) for name, path in paths.items()}
-    lines = ["| faults | kinds | cases | outcomes |", "| --- | ---: | ---: | --- |"]
+    lines = ["| faults | cases | most frequent outcomes |", "| --- | ---: | --- |"]
     lines += [_line(ROWS[name], row["faults"].values()) for name, row in rows.items()]
     for row in rows.values():
         lines += [f"\n{name}: {value}." for name, value in row.get("figures", {}).items()]
@@ -56,8 +58,11 @@ def main(document: Path) -> int:
 
 def _line(title: str, faults: Collection[Mapping[str, int]]) -> str:
     counts = sum(map(Counter, faults), Counter[str]())
-    outcomes = " · ".join(f"{number:,} × {outcome}" for outcome, number in counts.most_common())
-    return f"| {title} | {len(faults)} | {counts.total():,} | {outcomes} |"
+    shown = counts.most_common(SHOWN)
+    outcomes = [f"{number:,} × {outcome}" for outcome, number in shown]
+    if others := counts.total() - sum(number for _, number in shown):
+        outcomes.append(f"{others:,} more")
+    return f"| {title} | {counts.total():,} | {' · '.join(outcomes)} |"
 
 
 if __name__ == "__main__":
