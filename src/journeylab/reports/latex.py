@@ -37,8 +37,8 @@ _MATHS |= {"→": r"\rightarrow", "←": r"\leftarrow", "α": r"\alpha", "β": r
 _MATHS |= {"γ": r"\gamma", "δ": r"\delta", "ε": r"\varepsilon", "θ": r"\theta"}
 _MATHS |= {"κ": r"\kappa", "λ": r"\lambda", "μ": r"\mu", "π": r"\pi", "ρ": r"\rho"}
 _MATHS |= {"σ": r"\sigma", "τ": r"\tau", "φ": r"\varphi", "ω": r"\omega"}
-_MATHS |= {"½": r"\frac{1}{2}", "✓": r"\surd", "✗": r"\times"}
-_RAISED = dict(zip("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹", "-+0123456789", strict=True))
+_MATHS |= {"½": r"\frac{1}{2}", "✓": r"\surd", "✗": r"\times", "∂": r"\partial", "∇": r"\nabla"}
+_RAISED = dict(zip("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹ᵀ", "-+0123456789T", strict=True))
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
 _TEXT = {
     "–": "--",
@@ -147,13 +147,13 @@ def _escape_character(character: str) -> str:
         return " "
     if " " <= character <= "~":
         return character
-    if unicodedata.category(character).startswith("L") and character <= "\u00ff":
+    if unicodedata.category(character).startswith("L") and character <= "\u017f":
         return _accented(character)
     return rf"\texttt{{U+{ord(character):04X}}}"
 
 
 def _accented(character: str) -> str:
-    """A Latin-1 letter by its base and accent, so that the file stays ASCII."""
+    """A Latin letter by its base and accent, so that the file stays ASCII."""
     accents = dict(zip("\u0300\u0301\u0302\u0303\u0308\u0327\u030a", "`'^~\"cr", strict=True))
     parts = unicodedata.normalize("NFD", character)
     if len(parts) == 2 and parts[1] in accents:
