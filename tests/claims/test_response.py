@@ -52,7 +52,7 @@ def point(*claims: str, **more: Any) -> dict[str, Any]:
         (("thm:b",), ("exp1.2", "exp2.1")),
         (("thm:c",), ("exp2.s1",)),  # none of its rows is judged
         (("exp1",), ("exp1.1", "exp1.2")),
-        (("exp2.1", "thm:b"), ("exp2.1", "exp1.2")),
+        (("exp2.1", "exp1.s1", "thm:b"), ("exp1.2", "exp1.s1", "exp2.1")),
         ((), ()),
     ],
 )
@@ -77,6 +77,9 @@ def test_unused_rows_and_open_points_are_listed():
         ([], "points"),
         ([point(figures=["tiers"])], "figures"),
         ([point(reviewr="R2")], "reviewr"),
+        ([point(word="Maybe")], r"points\.0\.word"),
+        ([point(answer="so " * 121)], "one: answer: 121 words; write 120 or less"),
+        ([point(written_for={"exp1.9": "refuted"})], r"one: written_for: 'exp1.9' is not in"),
         ([point(point=" ")], "point"),
     ],
 )

@@ -29,9 +29,25 @@ def question(name, *rows, **more):
 
 TRAINED = tuple(f"exp7.{i}" for i in range(1, 7))
 QUESTIONS = [
-    question("union", *TRAINED, point=HOSTILE, answer="We ran it.", change="section 4"),
+    question(
+        "union",
+        *TRAINED,
+        point=HOSTILE,
+        answer="We ran it.",
+        change="section 4",
+        figures=("exp7/rates",),
+    ),
     question("bridge", "exp5.1", "exp5.2", "exp5.3", title="From a journey to a recurrence"),
-    question("both", "exp7.2", "exp5.1", reviewer="R2", figures=("exp7/rates",)),
+    question(
+        "both",
+        "exp7.2",
+        "exp5.1",
+        reviewer="R2",
+        word="No",
+        number="by {|exp7.3.low|}",
+        answer="It is R_s.",
+        written_for={"exp7.2": "refuted"},
+    ),
     question("later", "exp8.1", reviewer="R2"),
     question("open", reviewer="R2"),
 ]
@@ -71,16 +87,30 @@ def test_an_exploratory_row_has_no_verdict_and_says_why(response_data):
     assert f"Exploratory, {WHY}: 7.4." in response_data["points"][0]["sentences"]
 
 
-def test_a_figure_is_shown_once_and_an_unknown_one_refused(evidence, response_data):
+def test_only_named_figures_are_shown_and_an_unknown_one_refused(evidence, response_data):
     shown = [[figure["study"] for figure in point["figures"]] for point in response_data["points"]]
-    assert shown == [["exp7"], ["exp5"], [], [], []]
+    assert shown == [["exp7"], [], [], [], []]
     with pytest.raises(UserError, match=r"response.yaml: x: figures: 'exp7/nothing' is not drawn"):
         described(evidence, [question("x", figures=("exp7/nothing",))])
 
 
+def test_an_answer_written_for_another_verdict_is_not_printed(evidence, response_data):
+    both = response_data["points"][2]
+    assert (both["word"], both["answer"], both["stale"]) == ("No", ["It is R_s."], "")
+    for row, word, now in (
+        ("exp7.2", "supported", "refuted"),
+        ("exp8.1", "refuted", "not judged"),
+    ):
+        point = question("x", row, word="Yes", number="1", answer="So.", written_for={row: word})
+        (point,) = described(evidence, [point])["points"]
+        assert f"{row[3:]} was {word} and is {now}" in point["stale"]
+        assert (point["word"], point["number"], point["answer"]) == ("Changed", "", [])
+        assert point["sentences"]
+
+
 def test_placeholders_in_an_answer_become_numbers_as_the_report_prints_them(evidence):
     def answer(text):
-        return described(evidence, [question("x", answer=text)])["points"][0]["answer"]
+        return described(evidence, [question("x", answer=text)])["points"][0]["answer"][0]
 
     for study in evidence:
         for row in study.verdicts.verdicts:
@@ -121,8 +151,10 @@ def test_the_pdf_prints_every_number_and_is_byte_stable(response_data, evidence,
     text = " ".join(" ".join(pages(output)).split())
     for point in response_data["points"]:
         for row in point["rows"]:
-            assert row["effect"].replace("\u202f", " ") in text.replace("\u202f", " ")
-    assert "Bridge to state-space models" in pages(output)[0]
+            assert row["value"].replace("\u202f", " ") in text.replace("\u202f", " ")
+    first = " ".join(pages(output)[0].split())
+    assert re.search(r"both No by [\d.]+ \d+", first)
+    assert "registered" in first
     assert "From a journey to a recurrence" in text
     assert not re.search(r"(native|7a|7b-held)/\w", text)
     again = tmp_path / "again.pdf"
@@ -144,7 +176,8 @@ def test_the_archive_is_the_same_for_the_same_files(response_data, evidence, tmp
     for needed in re.findall(r"\\(?:input|includegraphics(?:\[[^]]*\])?)\{([^}]*)\}", text):
         assert any(name.rpartition(".")[0] == needed for name in names), needed
     assert r"\input{/etc/passwd}" not in text.replace("{-}", "-")
-    assert r"\section*{From a journey to a recurrence}" in text
+    assert r"\subsection{From a journey to a recurrence}" in text
+    assert r"It is \textit{R}\textsubscript{s}." in text
 
 
 @pytest.mark.parametrize("characters", [100_000, 3000, 1500, 700, 300])
@@ -152,11 +185,12 @@ def test_the_text_fits_the_form_and_holds_as_much_as_fits(response_data, charact
     parts = plain_text(response_data, characters).strip().split("\n\n# ")
     assert len(parts) == 2
     assert all(len(part) <= characters for part in parts)
-    assert "union" in parts[0] or "more: see response.pdf" in parts[0]
+    assert parts[0].startswith("# R1\n\n- **union**")
+    assert "- **both** No: by " in parts[1]
     if characters == 100_000:
         assert "## From a journey to a recurrence" in parts[0]
         for row in response_data["points"][0]["rows"]:
-            assert f"{row['effect']} {row['interval']}".strip() in parts[0]
+            assert row["value"] in parts[0]
             assert row["statement"] in parts[0]
 
 

@@ -1,9 +1,10 @@
 """``response.yaml``: the points of the reviewers, and the claims that answer them."""
 
 import difflib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
@@ -14,13 +15,18 @@ from journeylab.config import Frozen, Name, UserError, build, read_yaml
 Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
+MOST_WORDS = 120
+"""The most words of an answer."""
+
+
 class ReviewPoint(Frozen):
     """What a reviewer says, word for word, and what answers it.
 
     ``claims`` are rows of the register (exp7.2), a study (exp7) or a theorem (thm:dfa), which stand
-    for their judged rows. ``answer`` are the author's own words, ``change`` the section of the
-    manuscript that was changed, ``figures`` what is shown, as exp7/tiers; without any, the effects
-    of the study that answers most. ``title`` is the heading; without it, the id is.
+    for their judged rows. The author answers in a ``word``, with the ``number`` that carries it,
+    and in an ``answer`` of at most :data:`MOST_WORDS` words; ``written_for`` are the verdicts that
+    these rest on. ``change`` is the section of the manuscript that was changed, ``figures`` what is
+    shown, as exp7/tiers, and ``title`` the heading; without it, the id is.
     """
 
     id: Name
@@ -28,7 +34,10 @@ class ReviewPoint(Frozen):
     reviewer: Text
     point: Prose
     claims: tuple[Text, ...] = ()
+    word: Literal["Yes", "No", "Partly", "Depends", "Open", "Agreed"] | None = None
+    number: Text | None = None
     answer: Prose | None = None
+    written_for: Mapping[str, Text] = {}
     change: Text | None = None
     figures: tuple[Annotated[str, StringConstraints(pattern=r"^exp\d+/[A-Za-z0-9_-]+$")], ...] = ()
 
@@ -39,9 +48,13 @@ class ReviewPoint(Frozen):
 
 
 class Response(Frozen):
-    """The whole file. ``characters`` is what a form accepts per reviewer."""
+    """The whole file. ``about`` says what the points are; a form accepts ``characters`` a reviewer.
+
+    ``title`` is that of the letter.
+    """
 
     title: Text = "Response to the reviewers"
+    about: Prose | None = None
     characters: PositiveInt = 5000
     points: Annotated[tuple[ReviewPoint, ...], Field(min_length=1)]
 
@@ -55,38 +68,46 @@ class Response(Frozen):
         return self
 
     @property
-    def reviewers(self) -> tuple[str, ...]:
-        """All reviewers, in the order of the points."""
-        return tuple(dict.fromkeys(point.reviewer for point in self.points))
-
-    @property
     def open_points(self) -> tuple[str, ...]:
         """The ids of the open points."""
         return tuple(point.id for point in self.points if point.is_open)
 
 
 def read_response(path: Path, register: Register) -> Response:
-    """Read the points, and check that the register has the claims that they name.
+    """Read the points; check their length, and that the register has the claims that they name.
 
-    Raises UserError with the file, the point, the claim and the accepted forms.
+    Raises UserError with the file, the point, the key and what would be right.
     """
     response = build(Response, read_yaml(path), str(path))
     for point in response.points:
-        for name in point.claims:
-            if not _selected(name, register):
-                close = difflib.get_close_matches(name, _names(register), n=1)
-                hint = f"did you mean {close[0]}? " if close else ""
-                raise UserError(
-                    f"{path}: {point.id}: claims: {name!r} is not in the register; {hint}write "
-                    "a row (exp7.2), a study (exp7) or a theorem (thm:coupling)"
-                )
+        words = len((point.answer or "").split())
+        if words > MOST_WORDS:
+            raise UserError(
+                f"{path}: {point.id}: answer: {words} words; write {MOST_WORDS} or less"
+            )
+        named = [("claims", name) for name in point.claims if not _selected(name, register)]
+        named += [("written_for", row) for row in point.written_for if row not in register.by_id]
+        for key, name in named:
+            close = difflib.get_close_matches(name, _names(register), n=1)
+            hint = f"did you mean {close[0]}? " if close else ""
+            raise UserError(
+                f"{path}: {point.id}: {key}: {name!r} is not in the register; {hint}write "
+                "a row (exp7.2)"
+                + (", a study (exp7) or a theorem (thm:coupling)" if key == "claims" else "")
+            )
     return response
 
 
 def rows_of(point: ReviewPoint, register: Register) -> tuple[str, ...]:
-    """The ids of the rows that answer a point, each once, in the order of the point's claims."""
-    rows = (claim.id for name in point.claims for claim in _selected(name, register))
-    return tuple(dict.fromkeys(rows))
+    """The ids of the rows that answer a point, each once: judged ones first, in numeric order."""
+    rows = {claim.id for name in point.claims for claim in _selected(name, register)}
+    return tuple(sorted(rows, key=_order))
+
+
+def _order(row: str) -> tuple[int, bool, int, str]:
+    """exp7.2 before exp7.10, and both before exp7.s1 and exp12.1."""
+    study, _, name = row.partition(".")
+    return int(study[3:]), not name.isdigit(), int(re.sub(r"\D", "", name) or 0), name
 
 
 def unasked(response: Response, register: Register) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from journeylab.wording.verdicts import OUTCOMES, TheoremText, listed, meaning, 
 FILE = "answer.yaml"
 WORDS = 60
 SENTENCES = 3
+STALE = "The author’s answer was written for another result: {}."
 _ENDS = re.compile(r"[.?!](?=\s|$)")
 _REVISION = "revision"
 
@@ -100,7 +101,7 @@ def print_answer(
     if changed := list(_changes(answer, study, registered)):
         return PrintedAnswer(
             meaning(study, theorems, registered),
-            f"The author’s answer was written for another result: {listed(changed)}.",
+            STALE.format(listed(changed)),
         )
     numbers = {study.study: print_all(study, study_numbers(study, {}))}
     return PrintedAnswer(fill(answer.text, numbers, f"{FILE} of {study.study}: text"))
@@ -110,9 +111,13 @@ def _changes(answer: Answer, study: StudyRows, registered: Mapping[str, Registra
     revision = answer.written_for[_REVISION]
     if revision != study.revision:
         return [f"revision {revision}, and this is revision {study.revision}"]
-    now = {row.id: outcome(row, registered) for row in study.verdicts}
+    return differing(answer.words, {row.id: outcome(row, registered) for row in study.verdicts})
+
+
+def differing(written_for: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The rows whose words of verdicts ``now`` are others than an author wrote for."""
     return [
         f"{row.removeprefix('exp')} was {word} and is {now.get(row, 'not judged')}"
-        for row, word in answer.words.items()
+        for row, word in written_for.items()
         if now.get(row) != word
     ]

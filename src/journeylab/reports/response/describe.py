@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,13 +12,15 @@ from journeylab.claims.response import ReviewPoint
 from journeylab.config import UserError
 from journeylab.records.round import ReviewRound
 from journeylab.records.verdicts import Registration
+from journeylab.reports.answers import STALE, differing
+from journeylab.reports.forest import WIDTH, strip
 from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.response.changes import describe_round
 from journeylab.reports.response.reproducibility import reproducibility, runs_table
 from journeylab.reports.summary import HEAD, NOTES, count_outcomes
 from journeylab.reports.tables import printed_table
 from journeylab.reports.typeset import STAMP
-from journeylab.wording.numbers import extreme_text, places, printed_numbers
+from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers, solved_text
 from journeylab.wording.placeholders import fill, print_all
 from journeylab.wording.rows import Row
 from journeylab.wording.typography import plain, short
@@ -29,12 +33,14 @@ from journeylab.wording.verdicts import (
     headline,
     is_exploratory,
     listed,
-    measured_text,
     outcome,
-    remarks,
+    scope_text,
     searched,
     source_letter,
 )
+
+_TERMS = files("journeylab.reports") / "templates" / "response-terms.json"
+"""What the words of the response mean; its first page has the first two."""
 
 
 class Question(NamedTuple):
@@ -49,6 +55,7 @@ def describe_response(
     studies: Sequence[JudgedStudy],
     *,
     title: str,
+    about: str | None = None,
     unasked: Sequence[str],
     plan_key: str,
     anonymous: bool,
@@ -65,37 +72,35 @@ def describe_response(
     judged = [row for study in studies for row in study.verdicts.judged]
     firm = [row for row in judged if not is_exploratory(row, registered)]
     evidence = all(study.verdicts.evidence for study in studies)
-    figures = _Figures(studies)
     passages = review.passages if review else {}
     numbers = {study.study: print_all(study.verdicts, study.numbers) for study in studies}
     return {
         "title": title,
+        "about": about or "",
         "scale": studies[0].verdicts.scale,
         "stamp": None if evidence else STAMP,
+        "points": [
+            {
+                **asked.model_dump(include={"id", "reviewer", "point", "change"}),
+                "title": asked.title or asked.id,
+                "passage": passages[asked.id].text if asked.id in passages else "",
+                **_authored(asked, known if evidence else {}, registered, numbers),
+                "sentences": _sentences(rows, known, registered, theorems, evidence=evidence),
+                "rows": _rows([known[name] for name in rows if name in known], registered),
+                "figures": _figures(asked, studies),
+            }
+            for asked, rows in questions
+        ],
+        "width": WIDTH,
+        "round": describe_round(review, studies, anonymous=anonymous) if review else None,
+        "unasked": list(unasked),
         "headline": headline(firm),
         "covers": _covers(studies),
         "checks": checks_text(known.values()),
         "glance": _glance(judged, registered, theorems),
-        "points": [
-            {
-                **asked.model_dump(include={"id", "reviewer", "point", "change"}),
-                "answer": asked.answer
-                and fill(asked.answer, numbers, f"response.yaml: {asked.id}: answer"),
-                "title": asked.title or asked.id,
-                "passage": passages[asked.id].text if asked.id in passages else "",
-                "sentences": _sentences(rows, known, registered, theorems, evidence=evidence),
-                "rows": _rows(
-                    [known[name] for name in rows if name in known and not known[name].is_check],
-                    registered,
-                ),
-                "figures": figures.of(asked, rows),
-            }
-            for asked, rows in questions
-        ],
-        "round": describe_round(review, studies, anonymous=anonymous) if review else None,
-        "unasked": list(unasked),
         "reproducibility": reproducibility(studies, judged, registered, anonymous=anonymous),
         "runs": printed_table(runs_table(studies, anonymous=anonymous)),
+        "terms": json.loads(_TERMS.read_text(encoding="utf-8")),
         "plan_key": plan_key,
     }
 
@@ -159,6 +164,25 @@ def _glance(
     }
 
 
+def _authored(
+    asked: ReviewPoint,
+    known: Mapping[str, Row],
+    registered: Mapping[str, Registration],
+    numbers: Mapping[str, Mapping[str, str]],
+) -> dict[str, Any]:
+    """Word, number and paragraphs of an answer; if a verdict that they rest on changed, which."""
+    where = f"response.yaml: {asked.id}"
+    number = fill(asked.number or "", numbers, f"{where}: number")
+    answer = fill(asked.answer or "", numbers, f"{where}: answer")
+    now = {name: outcome(row, registered) for name, row in known.items()}
+    if changed := differing(asked.written_for, now):
+        stale = STALE.format(listed(changed))
+        return {"word": "Changed", "number": "", "answer": [], "stale": stale}
+    word = asked.word or ("Open" if asked.is_open else "")
+    paragraphs = [text for text in answer.split("\n") if text]
+    return {"word": word, "number": number, "answer": paragraphs, "stale": ""}
+
+
 def _sentences(
     answering: Sequence[str],
     known: Mapping[str, Row],
@@ -195,67 +219,63 @@ def _sentences(
     return sentences
 
 
-def _rows(verdicts: Sequence[Row], registered: Mapping[str, Registration]) -> list[dict[str, Any]]:
-    digits = places([row for row in verdicts if row.kind != "exact"])
-    return [_row(row, digits, registered) for row in verdicts]
+def _rows(rows: Sequence[Row], registered: Mapping[str, Registration]) -> list[dict[str, Any]]:
+    """The rows of a point in print; checks of code only where there is nothing else."""
+    found = [row for row in rows if not row.is_check]
+    return [_row(row, registered) for row in found or rows]
 
 
-def _row(row: Row, digits: int, registered: Mapping[str, Registration]) -> dict[str, Any]:
-    exact = row.kind == "exact"
-    cases = f"{plain(row.n)} case{'s' * (row.n != 1)}"
-    printed = printed_numbers(row, digits)
+def _row(row: Row, registered: Mapping[str, Registration]) -> dict[str, Any]:
     word = outcome(row, registered)
-    why = [registered[row.id].remark] if word == "exploratory" else []
+    notes = [
+        *(["tried: " + tried] if (tried := searched(row)) else []),
+        *([scope_text(row)] if row.scope else []),
+        *([row.withheld] if row.withheld else []),
+        # the first note of a claim over seeds says how its looks ended
+        *row.notes[bool(row.state and row.state != "withheld") :],
+        *([registered[row.id].remark] if word == "exploratory" else []),
+    ]
     return {
         "id": row.id,
-        "study": row.id.partition(".")[0],
         "source": source_letter(row),
         "statement": row.statement,
-        "measured": f"{measured_text(row)}, {cases}" if exact else measured_text(row),
-        "effect": extreme_text(row) if exact else printed["effect"],
-        "interval": "" if exact else printed["interval"],
-        "detectable": None if row.detectable is None else plain(row.detectable, 2),
+        "lanes": [lane._asdict() for lane in strip(row)],
+        "value": _value(row),
         "region": row.region_text,
         "word": word if row.verdict and word == row.word else None,
         "symbol": SYMBOLS.get(word, ""),
         "unjudged": word if row.primary else "secondary",
-        "note": "; ".join(
-            (*(["tried: " + tried] if (tried := searched(row)) else []), *remarks(row), *why)
-        ),
+        "note": "; ".join(notes),
     }
 
 
-class _Figures:
-    """The figures of every point; each figure is printed once."""
+def _value(row: Row) -> str:
+    """The number and its sample: a worst case, a count of seeds, or an effect and its interval."""
+    if row.kind == "exact":
+        return f"{extreme_text(row)}, {plain(row.n)} case{'s' * (row.n != 1)}"
+    if row.solves:
+        return f"{solved_text(row)} seeds"
+    numbers = printed_numbers(row, first_digits(row))
+    more = f", detectable {plain(row.detectable, 2)}" if row.word == "inconclusive" else ""
+    return f"{numbers['effect']} {numbers['interval']}".strip() + f", {row.n} seeds{more}"
 
-    def __init__(self, studies: Sequence[JudgedStudy]) -> None:
-        self._drawn = {
-            f"{study.study}/{figure['name']}": figure["caption"]
-            for study in studies
-            for figure in study.content["figures"]
-        }
-        self._studies = {study.study for study in studies}
-        self._shown: set[str] = set()
 
-    def of(self, asked: ReviewPoint, rows: Sequence[str]) -> list[dict[str, str]]:
-        """The figures that a point names, or the first of the study that answers most of it."""
-        for name in asked.figures:
-            if name.partition("/")[0] in self._studies and name not in self._drawn:
+def _figures(asked: ReviewPoint, studies: Sequence[JudgedStudy]) -> list[dict[str, str]]:
+    """The figures that a point names, of the studies with results."""
+    drawn = {
+        f"{study.study}/{figure['name']}": figure["caption"]
+        for study in studies
+        for figure in study.content["figures"]
+    }
+    known = {study.study for study in studies}
+    figures = []
+    for name in asked.figures:
+        study, _, figure = name.partition("/")
+        if study in known:
+            if name not in drawn:
                 raise UserError(
                     f"response.yaml: {asked.id}: figures: {name!r} is not drawn; there are: "
-                    f"{', '.join(self._drawn)}"
+                    f"{', '.join(drawn)}"
                 )
-        chosen = [name for name in asked.figures or self._usual(rows) if name in self._drawn]
-        new = [name for name in chosen if name not in self._shown]
-        self._shown |= set(new)
-        return [
-            {"study": study, "name": figure, "caption": self._drawn[f"{study}/{figure}"]}
-            for study, _, figure in (name.partition("/") for name in new)
-        ]
-
-    def _usual(self, rows: Sequence[str]) -> list[str]:
-        studies = [study for name in rows if (study := name.partition(".")[0]) in self._studies]
-        if not studies:
-            return []
-        most = max(studies, key=studies.count)
-        return [name for name in self._drawn if name.startswith(f"{most}/")][:1]
+            figures.append({"study": study, "name": figure, "caption": drawn[name]})
+    return figures

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,8 @@ from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.latex import escape, latex_macros, latex_table
 from journeylab.reports.response.describe import figure_files
 
-NUMERIC = ("Effect", "Interval", "Detectable")
+_INDEXED = re.compile(r"(?<![^\s(‖·/∂])([A-Za-z]|\d+)([_^])(\([^()]*\)|[±−]?[A-Za-z0-9]+)")
+"""A letter or number with an index or exponent: R_s, R^k, T_(i,j)."""
 EPOCH = 315532800
 """1 January 1980, in seconds: the time of every file in an archive, so that its bytes repeat."""
 
@@ -34,21 +36,7 @@ def write_latex(described: Mapping[str, Any], studies: Sequence[JudgedStudy], fo
         shutil.copyfile(path, folder / "figures" / figure)
     numbers = {key: value for study in studies for key, value in study.numbers.items()}
     (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
-    values = {
-        **{key: described[key] for key in ("stamp", "headline", "title", "covers", "checks")},
-        **{key: described[key] for key in ("reproducibility", "round")},
-        "unasked": ", ".join(described["unasked"]),
-        "points": [
-            {
-                **{key: point[key] for key in ("title", "reviewer", "point", "answer")},
-                **{key: point[key] for key in ("change", "passage", "figures")},
-                "sentences": " ".join(point["sentences"]),
-                "table": f"point-{point['id']}" if point["rows"] else None,
-            }
-            for point in described["points"]
-        ],
-    }
-    (folder / "response.tex").write_text(_rendered(values), encoding="ascii")
+    (folder / "response.tex").write_text(_rendered(described), encoding="ascii")
 
 
 def _rendered(values: Mapping[str, Any]) -> str:
@@ -87,30 +75,6 @@ def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
         columns=[*glance["head"][:-1], "Studies"],
     )
     yield "glance", Table("glance", "The theorems at a glance.", frame, glance["notes"], ())
-    for point in described["points"]:
-        if point["rows"]:
-            frame = pd.DataFrame(
-                {
-                    "Claim": f"{row['id']} {row['source']}",
-                    "Statement": ". ".join(
-                        text.removesuffix(".")
-                        for text in (row["statement"], row["measured"])
-                        if text
-                    )
-                    + ".",
-                    "Effect": row["effect"],
-                    "Interval": row["interval"],
-                    "Detectable": row["detectable"] or "",
-                    "Claimed": row["region"],
-                    "Verdict": row["word"] or row["unjudged"],
-                }
-                for row in point["rows"]
-            )
-            if not frame["Detectable"].any():
-                frame = frame.drop(columns="Detectable")
-            numeric = tuple(head for head in NUMERIC if head in frame)
-            name = f"point-{point['id']}"
-            yield name, Table(name, f"Claims that answer “{point['title']}”.", frame, "", numeric)
     for study in described["round"]["studies"] if described["round"] else ():
         if study["rows"]:
             frame = pd.DataFrame(
@@ -132,11 +96,17 @@ def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
 
 
 def _escaped(value: Any) -> Any:
-    """All text in a structure, escaped for LaTeX; file names stay as they are."""
+    """All text in a structure, escaped for LaTeX; ids and file names stay as they are."""
     if isinstance(value, str):
-        return escape(value)
+        pieces = _INDEXED.split(value)
+        for i in range(1, len(pieces), 4):
+            base, mark, index = pieces[i : i + 3]
+            script = "subscript" if mark == "_" else "superscript"
+            pieces[i : i + 3] = [rf"\textit{{{base}}}\text{script}{{", index, "}"]
+            pieces[i + 1] = escape(index.removeprefix("(").removesuffix(")"))
+        return "".join(escape(piece) if i % 4 == 0 else piece for i, piece in enumerate(pieces))
     if isinstance(value, Mapping):
-        kept = ("study", "name", "table")
+        kept = ("id", "study", "name")
         return {key: part if key in kept else _escaped(part) for key, part in value.items()}
     return [_escaped(part) for part in value] if isinstance(value, list | tuple) else value
 
