@@ -1,15 +1,19 @@
 """What tests of several studies share."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from matplotlib.figure import Figure
 
 from journeylab import catalogue
-from journeylab.plotting import StudyResults, draw_figures, styled
+from journeylab.plotting import StudyResults, Table
+
+from .gathering import draw
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,15 +37,30 @@ def results_of() -> Callable[[str], StudyResults]:
 
 
 @pytest.fixture(scope="session")
-def drawn_of(results_of: Callable[[str], StudyResults]) -> Callable[[str], dict[str, Figure]]:
-    """The figures of the small results of a study."""
+def tables_of(results_of: Callable[[str], StudyResults]) -> Callable[[str], dict[str, Table]]:
+    """The tables of the small results of a study."""
+    return cache(lambda study: catalogue.figures_part(study).tabulate(results_of(study)))
 
-    @cache
-    def draw(study: str) -> dict[str, Figure]:
-        with styled():
-            return draw_figures(catalogue.figures_part(study).FIGURES, results_of(study))
 
-    return draw
+@pytest.fixture(scope="session")
+def failing_of(results_of: Callable[[str], StudyResults]) -> Callable[[str], StudyResults]:
+    """Results in which the first trained run has one failed seed, the second run two, …."""
+
+    def make(study: str) -> StudyResults:
+        results = results_of(study)
+        runs = []
+        for count, run in enumerate(results.present(), start=1):
+            seeds = tuple(SimpleNamespace(seed=9000 + i, status="failed") for i in range(count))
+            runs.append(SimpleNamespace(arm=run[0], variant=run[1], seeds=seeds))
+        return replace(results, runs=tuple(runs))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def drawn_of(failing_of: Callable[[str], StudyResults]) -> Callable[[str], dict[str, Figure]]:
+    """The figures of these results."""
+    return cache(lambda study: draw(failing_of(study)))
 
 
 @pytest.fixture
@@ -51,8 +70,14 @@ def results(request: pytest.FixtureRequest, results_of: Callable[[str], StudyRes
 
 
 @pytest.fixture
+def tables(request: pytest.FixtureRequest, tables_of: Callable[[str], dict[str, Table]]):
+    """The tables of these results."""
+    return tables_of(request.path.parent.name)
+
+
+@pytest.fixture
 def drawn(request: pytest.FixtureRequest, drawn_of: Callable[[str], dict[str, Figure]]):
-    """The figures of these results."""
+    """The figures of these results, in which seeds have failed."""
     return drawn_of(request.path.parent.name)
 
 

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
+from matplotlib.figure import Figure
 
 from journeylab import catalogue
 from journeylab.chunks.tables import labelled
 from journeylab.config import RunSettings, StudySettings
-from journeylab.plotting import StudyResults
+from journeylab.plotting import StudyResults, draw_figures, styled
 
 ROOT = Path(__file__).parents[2]
 QUICK = catalogue.load(ROOT / "config.yaml", {"scale": "quick"})
@@ -62,3 +64,11 @@ def gather(
         labels=catalogue.labels(study),
         arms=catalogue.arms(study),
     )
+
+
+def draw(results: StudyResults, *names: str) -> dict[str, Figure]:
+    """All figures or those with these names; texts stand anywhere, as layout takes a third."""
+    figures = catalogue.figures_part(results.study).FIGURES
+    with styled(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("seaborn.FacetGrid.tight_layout", lambda grid, *_, **__: grid)
+        return draw_figures({name: figures[name] for name in names or figures}, results)

@@ -1,11 +1,10 @@
 """Laws about the figures, tables and numbers of every study, on its small results."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -16,13 +15,14 @@ from journeylab.claims.effects import Cell, Difference, Term
 from journeylab.claims.register import read_register
 from journeylab.claims.schema import StudyClaims
 from journeylab.config import TrainedArm
-from journeylab.plotting import RunName, StudyResults, draw_figures, styled
+from journeylab.plotting import StudyResults, Table
 from journeylab.records.fingerprint import closure
 from journeylab.reports.queries import answer
 from journeylab.wording.queries import cited
 from journeylab.wording.typography import Number
 
-ROOT = Path(__file__).parents[2]
+from .gathering import ROOT, draw
+
 CLAIMS = read_register(ROOT / "claims").studies
 HIGHEST = 8.6
 """Centimetres that a report's first page has for a figure."""
@@ -32,6 +32,7 @@ AS_BEFORE = "as before|as in Figure 1|as in the figures before"
 
 Results = Callable[[str], StudyResults]
 Figures = Callable[[str], dict[str, Figure]]
+Tables = Callable[[str], Mapping[str, Table]]
 Marks = Callable[[str], dict[str, set[str]]]
 
 # all tests of a study follow each other, behind those of its folder (see conftest.py), so that few
@@ -46,31 +47,9 @@ def _has_results(study: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def failing_of(results_of: Results) -> Results:
-    """Results in which the first trained run has one failed seed, the second run two, …."""
-
-    def fail(run: RunName, count: int) -> SimpleNamespace:
-        seeds = tuple(SimpleNamespace(seed=9000 + i, status="failed") for i in range(count))
-        return SimpleNamespace(arm=run[0], variant=run[1], seeds=seeds)
-
-    def make(study: str) -> StudyResults:
-        results = results_of(study)
-        runs = (fail(run, count) for count, run in enumerate(results.present(), start=1))
-        return replace(results, runs=tuple(runs))
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def marks_of(failing_of: Results) -> Marks:
-    """The counts of failed seeds, such as ✗2, in every figure of these results."""
-
-    @cache
-    def find(study: str) -> dict[str, set[str]]:
-        drawn = draw_texts(study, failing_of(study))
-        return {name: counts_in(figure) for name, figure in drawn.items()}
-
-    return find
+def marks_of(drawn_of: Figures) -> Marks:
+    """The counts of failed seeds, such as ✗2, in every figure."""
+    return lambda study: {name: counts_in(figure) for name, figure in drawn_of(study).items()}
 
 
 @pytest.fixture(scope="session")
@@ -92,14 +71,7 @@ def untrained_of(results_of: Results) -> Results:
 
 @pytest.fixture(scope="session")
 def drawn_untrained_of(untrained_of: Results) -> Figures:
-    return cache(lambda study: draw_texts(study, untrained_of(study)))
-
-
-def draw_texts(study: str, results: StudyResults) -> dict[str, Figure]:
-    """Figures whose texts stand anywhere: laying out facets takes a third of the drawing."""
-    with styled(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("seaborn.FacetGrid.tight_layout", lambda grid, *_, **__: grid)
-        return draw_figures(catalogue.figures_part(study).FIGURES, results)
+    return cache(lambda study: draw(untrained_of(study)))
 
 
 def test_every_figure_is_drawn_from_whole_results(study: str, drawn_of: Figures) -> None:
@@ -123,7 +95,7 @@ def test_captions_explain_the_count_of_failed_seeds(study: str, marks_of: Marks)
 
 
 def test_failed_seeds_of_every_trained_run_are_counted(
-    study: str, results_of: Results, failing_of: Results, marks_of: Marks
+    study: str, results_of: Results, failing_of: Results, tables_of: Tables, marks_of: Marks
 ) -> None:
     """In a table, or in a figure beside the row of the run."""
     results, tabulate = results_of(study), catalogue.figures_part(study).tabulate
@@ -134,10 +106,10 @@ def test_failed_seeds_of_every_trained_run_are_counted(
     tables = [frame["Failed"].tolist() for frame in failing if "Failed" in frame]
     assert all(counts == in_order for counts in tables)
     unmarked = [run for n, run in enumerate(runs, start=1) if not tables and f"✗{n}" not in marks]
-    complete = {name: table.frame for name, table in tabulate(results).items()} if unmarked else {}
     for run in unmarked:
         own = tabulate(replace(results, runs=(run,)))
-        changed = [name for name, table in own.items() if not table.frame.equals(complete[name])]
+        whole = tables_of(study)
+        changed = [name for name, table in own.items() if not table.frame.equals(whole[name].frame)]
         assert changed, f"{run.arm}/{run.variant}"
 
 
@@ -149,16 +121,17 @@ def test_figures_of_computations_count_no_seeds_of_trained_runs(
 
 
 def test_a_study_without_trained_runs_can_be_reported(
-    study: str, results_of: Results, untrained_of: Results, drawn_untrained_of: Figures
+    study: str, untrained_of: Results, tables_of: Tables, drawn_untrained_of: Figures
 ) -> None:
     part, untrained = catalogue.figures_part(study), untrained_of(study)
+    tables = part.tabulate(untrained)
     assert set(drawn_untrained_of(study)) <= set(part.FIGURES)
-    assert set(part.tabulate(untrained)) <= set(part.tabulate(results_of(study)))
-    assert cited(catalogue.prose(study)).keys() <= numbers_of(study, untrained).keys()
+    assert set(tables) <= set(tables_of(study))
+    assert cited(catalogue.prose(study)).keys() <= numbers_of(study, untrained, tables).keys()
 
 
-def test_tables_are_text_and_their_numeric_columns_exist(study: str, results_of: Results) -> None:
-    for name, table in catalogue.figures_part(study).tabulate(results_of(study)).items():
+def test_tables_are_text_and_their_numeric_columns_exist(study: str, tables_of: Tables) -> None:
+    for name, table in tables_of(study).items():
         assert table.name == name
         assert set(table.numeric) <= set(table.frame.columns), name
         for cell in table.frame.to_numpy().flat:
@@ -166,9 +139,11 @@ def test_tables_are_text_and_their_numeric_columns_exist(study: str, results_of:
             assert "nan" not in cell.split(), name
 
 
-def test_the_prose_cites_numbers_that_exist(study: str, results_of: Results) -> None:
+def test_the_prose_cites_numbers_that_exist(
+    study: str, results_of: Results, tables_of: Tables
+) -> None:
     assert cited(catalogue.prose(study))
-    for key, value in numbers_of(study, results_of(study)).items():
+    for key, value in numbers_of(study, results_of(study), tables_of(study)).items():
         assert re.fullmatch(r"[A-Za-z0-9_.=-]+", key)
         assert value is None or not pd.isna(value), key
 
@@ -207,10 +182,10 @@ def counts_in(figure: Figure) -> set[str]:
     return set(re.findall(r"✗\d+", " ".join(texts)))
 
 
-def numbers_of(study: str, results: StudyResults) -> dict[str, Number]:
+def numbers_of(study: str, results: StudyResults, tables: Mapping[str, Table]) -> dict[str, Number]:
     """The numbers of a report but those of claims; an unknown key is an error."""
     part, metrics = catalogue.figures_part(study), catalogue.metrics_part(study).METRICS
     own: dict[str, Number] = dict(part.numbers(results)) if hasattr(part, "numbers") else {}
-    for table in part.tabulate(results).values():
+    for table in tables.values():
         own |= table.numbers
     return own | answer(results, metrics, sorted(cited(catalogue.prose(study)).keys() - own.keys()))

@@ -1,6 +1,6 @@
 """Every run in config.yaml has the settings that the search of its study chose."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from journeylab import catalogue
 from journeylab.claims.effects import Every, cells
 from journeylab.claims.register import read_register
 from journeylab.claims.schema import StudyClaims
-from journeylab.plotting import StudyResults, read_trials
+from journeylab.plotting import Table, read_trials
 
 ROOT = Path(__file__).parents[2]
 STUDIES = catalogue.load(ROOT / "config.yaml").studies
@@ -128,9 +128,9 @@ def test_every_run_that_decides_a_claim_was_searched(study: str) -> None:
 
 @pytest.mark.parametrize("study", SEARCHED)
 def test_the_table_of_a_search_has_a_row_per_run_and_every_trial(
-    study: str, results_of: Callable[[str], StudyResults]
+    study: str, tables_of: Callable[[str], Mapping[str, Table]]
 ) -> None:
-    table = catalogue.figures_part(study).tabulate(results_of(study))["search"].frame
+    table = tables_of(study)["search"].frame
     tried = trials(study)
     assert len(table) == len(tried.drop_duplicates(["arm", "variant", "case"]))
     cells_of_trials = "; ".join(table.iloc[:, -1])

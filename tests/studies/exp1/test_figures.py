@@ -20,8 +20,8 @@ def test_every_seed_is_a_point(drawn):
     assert points == SEEDS * len(RUNS)
 
 
-def test_tables_mark_untrained_cases_with_a_dash(results):
-    solved = tabulate(results)["solved"].frame.set_index(["Family", "Form"])
+def test_tables_mark_untrained_cases_with_a_dash(tables):
+    solved = tables["solved"].frame.set_index(["Family", "Form"])
     assert solved.loc[("toral", "product state"), "A"] == f"0/{SEEDS}"
     assert solved.loc[("toral", "product state"), "Z6"] == "–"
     assert ("complex diagonal", "product state") not in solved.index

@@ -1,4 +1,3 @@
-from journeylab.studies.exp10_circuit_encoders import figures
 from journeylab.studies.exp10_circuit_encoders.metrics import ARMS
 
 
@@ -9,8 +8,7 @@ def test_every_panel_has_its_ceiling(drawn):
     assert len(drawn["accuracy"].axes) == 2
 
 
-def test_tables_list_every_run_and_every_impossible_entry(results):
-    tables = figures.tabulate(results)
+def test_tables_list_every_run_and_every_impossible_entry(tables):
     accuracies = tables["accuracies"].frame
     assert len(accuracies) == 4
     assert accuracies["Arm"].tolist()[:3] == [ARMS["degree"], ARMS["degree"], ARMS["digits"]]

@@ -1,6 +1,3 @@
-from journeylab.studies.exp11_sabag_pooling import figures
-
-
 def test_every_task_has_its_ceiling(drawn):
     assert len(drawn["accuracy"].axes) == 4  # three tasks, and exact match for one of them
     for each in (*drawn["accuracy"].axes, *drawn["learning"].axes):
@@ -9,8 +6,7 @@ def test_every_task_has_its_ceiling(drawn):
         assert "printed" in [line.get_label() for line in each.lines]
 
 
-def test_tables_show_accuracies_and_changes_of_the_loss(results):
-    tables = figures.tabulate(results)
+def test_tables_show_accuracies_and_changes_of_the_loss(tables):
     accuracies = tables["accuracies"].frame
     assert len(accuracies) == 5
     assert (accuracies["Diagonal"] == "–").sum() == 2  # PMA has no S, the sentence no k = n
@@ -22,13 +18,13 @@ def test_tables_show_accuracies_and_changes_of_the_loss(results):
     assert len(tables["ratios"].frame) == 5 * 3
 
 
-def test_the_search_prints_one_winner_per_row(results):
-    frame = figures.tabulate(results)["search-rates"].frame
+def test_the_search_prints_one_winner_per_row(tables):
+    frame = tables["search-rates"].frame
     marked = frame.map(lambda cell: str(cell).endswith("*")).sum(axis=1)
     assert (marked == 1).all()
     assert len(frame) == 2 * 2 * 4
 
 
-def test_finite_steps_have_a_row_per_deviation(results):
-    frame = figures.tabulate(results)["steps"].frame
+def test_finite_steps_have_a_row_per_deviation(tables):
+    frame = tables["steps"].frame
     assert frame["Deviation"].tolist() == ["0.02", "0.04", "0.1", "0.3", "1"]

@@ -1,9 +1,10 @@
 from journeylab.knowledge.tables import PRIMARY
-from journeylab.plotting import StudyResults, draw_figures, styled
+from journeylab.plotting import StudyResults
 from journeylab.reports.queries import answer as query
-from journeylab.studies.exp12_native_kg_transfer.figures import FIGURES, numbers, tabulate
+from journeylab.studies.exp12_native_kg_transfer.figures import numbers
 from journeylab.studies.exp12_native_kg_transfer.metrics import ARMS, LABELS, METRICS
 
+from ..gathering import draw
 from .results import RUNS, SEEDS, SETTINGS
 
 
@@ -24,12 +25,11 @@ def test_every_seed_is_a_point_beside_the_relation_marginal(drawn):
 def test_missing_runs_are_not_drawn(results):
     table = results.measurements
     some = StudyResults("exp12", SETTINGS, table[table["arm"] == "unseen"], labels=LABELS)
-    with styled():
-        assert set(draw_figures(FIGURES, some)) == {"unseen"}
+    assert set(draw(some)) == {"unseen"}
 
 
-def test_table_has_every_run_and_counts_trained_seeds(results):
-    frame = tabulate(results)["hits"].frame
+def test_table_has_every_run_and_counts_trained_seeds(results, tables):
+    frame = tables["hits"].frame
     assert len(frame) == len(RUNS)
     low = results.measurements["value"].where(results.measurements["tier"] == "T1").min()
     undertrained = numbers(results)["runs.undertrained"]

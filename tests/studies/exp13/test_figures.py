@@ -4,8 +4,8 @@ from pathlib import Path
 import pandas as pd
 
 from journeylab.catalogue import load
-from journeylab.plotting import draw_figures, styled
-from journeylab.studies.exp13_published_mixers import figures
+
+from ..gathering import draw
 
 ROOT = Path(__file__).parents[3]
 
@@ -70,15 +70,13 @@ def test_every_mechanism_of_the_default_run_has_a_row(results):
     copies = [trained.assign(variant=variant) for variant in variants]
     rest = results.measurements.query("arm == 'certificates'")
     shown = replace(results, settings=settings, measurements=pd.concat([*copies, rest]))
-    with styled():
-        drawn = draw_figures(figures.FIGURES, shown)
-    for name, further in (("solved", 0), ("words", 0), ("length", 2)):
-        rows = len(variants) + further
-        assert len(drawn[name].axes[0].get_yticklabels()) == rows, name
+    further = {"solved": 0, "words": 0, "length": 2}
+    for name, figure in draw(shown, *further).items():
+        rows = len(variants) + further[name]
+        assert len(figure.axes[0].get_yticklabels()) == rows, name
 
 
-def test_accuracies_have_a_row_per_mechanism_and_a_cost(results):
-    tables = figures.tabulate(results)
+def test_accuracies_have_a_row_per_mechanism_and_a_cost(tables):
     frame = tables["accuracy-4"].frame
     assert len(frame) == 4
     assert "n/a" not in set(frame["kFLOP"])

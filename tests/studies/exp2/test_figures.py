@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from journeylab.plotting import draw_figures, styled
-from journeylab.studies.exp2_shuffled_kb.figures import FIGURES, numbers, tabulate
+from journeylab.studies.exp2_shuffled_kb.figures import numbers, tabulate
 
+from ..gathering import draw
 from .results import RUNS
 
 
@@ -30,13 +30,11 @@ def test_variants_that_did_not_run_have_an_empty_row(drawn):
 def test_a_study_without_the_second_task_can_be_drawn(results):
     kept = results.measurements["arm"] != "relations"
     part = replace(results, measurements=results.measurements[kept], curves=None)
-    with styled():
-        assert set(draw_figures(FIGURES, part)) == {"orders", "sizes", "logits"}
+    assert set(draw(part)) == {"orders", "sizes", "logits"}
     assert len(tabulate(part)["runs"].frame) == len(RUNS) - 1
 
 
-def test_tables_have_a_row_per_run_in_order(results):
-    tables = tabulate(results)
+def test_tables_have_a_row_per_run_in_order(tables):
     shown = tables["runs"].frame
     assert list(zip(shown["Arm"], shown["Variant"], strict=True)) == [
         ("sorted", "RoPE"),

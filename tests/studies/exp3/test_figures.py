@@ -6,7 +6,6 @@ import pytest
 from matplotlib.collections import PathCollection
 
 from journeylab.catalogue import prose
-from journeylab.plotting import draw_figures, styled
 from journeylab.reports.queries import answer
 from journeylab.studies.exp3_order_information import figures
 from journeylab.studies.exp3_order_information.information import precision_law
@@ -15,6 +14,7 @@ from journeylab.studies.exp3_order_information.settings import LENGTHS, SETS
 from journeylab.studies.exp3_order_information.tables import reach_of
 from journeylab.wording.queries import cited
 
+from ..gathering import draw
 from .results import RUNS
 
 
@@ -28,17 +28,16 @@ def test_every_seed_is_a_point_and_every_length_has_a_ceiling(drawn):
         assert len(ceiling.get_xdata()) == 4
 
 
-def test_no_point_lies_outside_its_axes(results):
+def test_no_point_lies_outside_its_axes(results, drawn):
     """Overfitted probes: far fewer bits than none, and fewer right answers than by chance."""
     low = {"v_information": -70.0, "position_accuracy": 0.05, "count_accuracy": 0.0}
     overfitted = results.measurements.copy()
     for metric, value in low.items():
         rows = (overfitted["metric"] == metric) & (overfitted["seed"] == 1)
         overfitted.loc[rows & (overfitted["arm"] == "C2-d4"), "value"] = value
-    with styled():
-        drawn = draw_figures(figures.FIGURES, replace(results, measurements=overfitted))
+    changed = draw(replace(results, measurements=overfitted), "bits", "positions", "counts")
     lowest = {}
-    for name, figure in drawn.items():
+    for name, figure in (drawn | changed).items():
         for axes in figure.axes:
             for collection in filter(lambda c: isinstance(c, PathCollection), axes.collections):
                 points = np.asarray(collection.get_offsets())
@@ -67,16 +66,16 @@ def test_the_precision_law_is_drawn_where_it_binds(results, drawn):
     assert precision_law(4, reach, 0.5) == pytest.approx(exact["value"].item())
 
 
-def test_table_has_every_set_length_and_width(results):
-    frame = figures.tabulate(results)["information"].frame
+def test_table_has_every_set_length_and_width(tables):
+    frame = tables["information"].frame
     assert frame[["d", "N", "Frequencies"]].drop_duplicates().shape == (2 * 2 * len(SETS), 3)
     full = frame[(frame["Frequencies"] == "fast {1, 2}") & (frame["d"] == "16")]
     assert full["ε = 0.001"].tolist() == full["H"].tolist()
 
 
-def test_the_table_of_retrieval_has_limits_and_probes(results):
+def test_the_table_of_retrieval_has_limits_and_probes(results, tables):
     """The enumeration of these results has N = 8 and 16; no probe of {0, 1} is trained."""
-    frame = figures.tabulate(results)["retrieval"].frame.set_index(["C", "N"])
+    frame = tables["retrieval"].frame.set_index(["C", "N"])
     assert len(frame) == 3 * len(LENGTHS)
     assert frame.loc[("2", "8"), "Sum"] == "0.637"
     assert frame.loc[("2", "8"), "ε = 0.001"] == "1.000"
@@ -85,9 +84,9 @@ def test_the_table_of_retrieval_has_limits_and_probes(results):
     assert frame.loc[("2", "8"), "Its probe"] != "–"
 
 
-def test_disabled_runs_have_no_panel_and_no_row(results, drawn):
+def test_disabled_runs_have_no_panel_and_no_row(tables, drawn):
     assert len(drawn["counts"].axes) == 2 * len(RUNS)
-    frame = figures.tabulate(results)["probes"].frame
+    frame = tables["probes"].frame
     assert len(frame) == 3
     assert "n/a" not in frame.to_string()
     assert "nan" not in frame.to_string()

@@ -20,8 +20,7 @@ def test_the_null_is_drawn_beside_every_metric(results, drawn, name, arm):
     assert named == [f"{LABELS[RUNS[arm][0]]}\n{ARMS[arm]}"]
 
 
-def test_tables_show_both_stages_and_the_range_of_the_null(results):
-    tables = figures.tabulate(results)
+def test_tables_show_both_stages_and_the_range_of_the_null(tables):
     single = tables["single"].frame.set_index(["Operators", "Start"])
     assert list(single.index) == [("one R", "near identity"), ("fixed R", "RoPE")]
     after, before = single.loc[("one R", "near identity"), "off-block"].split(" ")

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from journeylab.plotting import draw_figures, styled
-from journeylab.studies.exp6_coupling_rank import figures
 from journeylab.studies.exp6_coupling_rank.metrics import ARMS, LABELS
 from journeylab.studies.exp6_coupling_rank.settings import HEADS
+
+from ..gathering import draw
 
 
 def test_every_seed_and_every_ceiling_is_drawn(drawn):
@@ -28,8 +28,7 @@ def test_the_line_of_errors_is_the_eckart_young_error(results, drawn):
     assert axes.get_ylim()[0] < 1e-8
 
 
-def test_tables_list_every_run_and_every_rank(results):
-    tables = figures.tabulate(results)
+def test_tables_list_every_run_and_every_rank(tables):
     accuracies = tables["accuracies"].frame
     assert len(accuracies) == 3 + 2 + 2
     rows = accuracies.set_index(["Arm", "Model"]).loc["scores, random toral"]
@@ -44,7 +43,6 @@ def test_runs_that_are_missing_have_no_panel(results):
     table = results.measurements
     journey = table["variant"].isin(["journey", "decaying"])
     alone = replace(results, measurements=table[journey & (table["arm"] != "random-labels")])
-    with styled():
-        drawn = draw_figures(figures.FIGURES, alone)
+    drawn = draw(alone)
     assert set(drawn) == {"models", "spectrum", "learning"}
     assert len(drawn["models"].axes) == 1

@@ -4,12 +4,12 @@ from pathlib import Path
 import numpy as np
 
 from journeylab import catalogue
-from journeylab.plotting import draw_figures, styled
 from journeylab.reports.queries import answer
-from journeylab.studies.exp7_native_kg.figures import FIGURES, numbers, tabulate
+from journeylab.studies.exp7_native_kg.figures import numbers
 from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.settings import Data
 
+from ..gathering import draw
 from .results import RUNS
 
 
@@ -39,15 +39,13 @@ def test_right_of_the_line_a_is_better(results):
     own = (table["arm"] == "native") & (table["variant"] == "A")
     table.loc[own & (table["metric"] == "log_rank"), "value"] = 0.0
     table.loc[own & (table["metric"] == "hits@1"), "value"] = 1.0
-    with styled():
-        figure = draw_figures(FIGURES, replace(results, measurements=table))["paired"]
+    figure = draw(replace(results, measurements=table), "paired")["paired"]
     for axes in figure.axes:
         for points in axes.collections:
             assert (np.asarray(points.get_offsets())[:, 0] > 0).all()
 
 
-def test_tables_have_a_row_per_run_and_count_trained_seeds(results):
-    tables = tabulate(results)
+def test_tables_have_a_row_per_run_and_count_trained_seeds(tables):
     for name in ("hits", "transfer"):
         assert len(tables[name].frame) == len(RUNS)
     assert tables["hits"].frame["Trained"].tolist() == ["0/2"] * len(RUNS)

@@ -2,7 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from journeylab.studies.exp8_value_embeddings import figures
 from journeylab.studies.exp8_value_embeddings.metrics import ARMS, LABELS
 
 from .results import RUNS
@@ -30,8 +29,7 @@ def test_the_figure_of_printed_numbers_marks_the_documents_number_and_width(draw
     assert lines["width of the document"].get_xdata()[0] == 512
 
 
-def test_tables_list_every_run_and_the_widths_of_the_printed_numbers(results):
-    tables = figures.tabulate(results)
+def test_tables_list_every_run_and_the_widths_of_the_printed_numbers(tables):
     assert len(tables["rates"].frame) == sum(map(len, RUNS.values()))
     assert tables["printed"].frame["Printed at width"].tolist() == ["none", "62, 64"]
     geometry = tables["geometry"].frame.set_index("Embedding")

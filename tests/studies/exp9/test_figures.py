@@ -1,12 +1,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-from journeylab.plotting import draw_figures, styled
 from journeylab.reports.queries import answer
 from journeylab.studies.exp9_router_gradients import figures
 from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS, METRICS
 from journeylab.studies.exp9_router_gradients.settings import ESTIMATED, TRAINED
 
+from ..gathering import draw
 from .results import VARIANTS
 
 ROOT = Path(__file__).parents[3]
@@ -29,8 +29,7 @@ def test_every_figure_has_its_reference_lines(drawn):
     assert claimed == [0.1, 0.2]
 
 
-def test_tables_have_a_row_for_every_estimator_that_ran(results):
-    tables = figures.tabulate(results)
+def test_tables_have_a_row_for_every_estimator_that_ran(tables):
     moments = tables["moments"].frame.set_index("Estimator")
     assert len(moments) == len(ESTIMATED)
     assert moments.loc["REINFORCE, no baseline", "Relative bias"] == "0"
@@ -46,6 +45,5 @@ def test_without_routers_and_models_nothing_is_shown(results):
     alone = results.measurements[results.measurements["arm"] == "certificates"]
     bare = replace(results, measurements=alone)
     assert answer(bare, METRICS, ["hard_mse.soft.long"]) == {"hard_mse.soft.long": None}
-    with styled():
-        assert draw_figures(figures.FIGURES, bare) == {}
+    assert draw(bare) == {}
     assert set(figures.tabulate(bare)) == {"checks", "search"}
