@@ -1,18 +1,36 @@
-"""What tests of several folders make or read: commits, records of hosts, texts of PDFs, damage."""
+"""What tests of several folders make or read: settings, claims, commits, records, PDFs, damage."""
 
 import platform
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pypdfium2
 
+from journeylab import catalogue
+from journeylab.claims.register import read_register
+from journeylab.claims.schema import Register
+from journeylab.config import Config
 from journeylab.records.cost import Cost
 from journeylab.records.runs import RunHost, RunStart, SeedOutcome
 
+PROJECT = Path(__file__).parents[1]
 COST = Cost(cpu_seconds=4.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
+
+
+@cache
+def configured(scale: str = "default") -> Config:
+    """The settings of config.yaml."""
+    return catalogue.load(PROJECT / "config.yaml", {"scale": scale})
+
+
+@cache
+def registered() -> Register:
+    """The register of claims/."""
+    return read_register(PROJECT / "claims")
 
 
 def git(folder: Path, *arguments: str, name: str = "a", email: str = "a@example.org") -> str:

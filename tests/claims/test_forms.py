@@ -6,9 +6,10 @@ from typing import get_args
 import pytest
 
 from journeylab.claims.forms import Evidence, Form, form_error, printed_word
-from journeylab.claims.register import read_register
 from journeylab.records.verdicts import WORDS
 from journeylab.wording.verdicts import OUTCOMES, SYMBOLS
+
+from ..made import registered
 
 PROJECT = Path(__file__).parents[2]
 FORMS = get_args(Form)
@@ -88,6 +89,6 @@ def test_evidence_of_the_wrong_kind_is_refused(form, evidence, primary, exact, w
 
 
 def test_the_register_has_every_kind_of_evidence():
-    claims = read_register(PROJECT / "claims").by_id.values()
+    claims = registered().by_id.values()
     assert {claim.form for claim in claims} == {*FORMS, None}
     assert {claim.evidence for claim in claims} == {*get_args(Evidence), None}

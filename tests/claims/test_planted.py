@@ -8,7 +8,6 @@ the row allow. A program without such a solution is a row that cannot come out b
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import cycle, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,12 @@ from scipy.optimize import linprog
 from journeylab.claims.effects import Cell, Difference, Mean, Term, cells
 from journeylab.claims.judge import judge_study
 from journeylab.claims.looks import schedule
-from journeylab.claims.register import read_register
 from journeylab.claims.schema import Claim
 from journeylab.wording.rows import Row, in_words
 
-REGISTER = read_register(Path(__file__).parents[2] / "claims")
+from ..made import registered
+
+REGISTER = registered()
 ROWS = {
     claim.id: (study, claim)
     for study, claims in REGISTER.studies.items()

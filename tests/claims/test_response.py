@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from journeylab.claims.register import read_register
 from journeylab.claims.response import Response, ReviewPoint, read_response, rows_of, unasked
 from journeylab.claims.schema import Register
 from journeylab.config import UserError
+
+from ..made import registered
 
 PROJECT = Path(__file__).parents[2]
 MEASURE = {"label": "hits", "metric": "hits"}
@@ -93,7 +94,7 @@ def test_a_mistake_is_reported_in_one_line_with_the_file(points, message, tmp_pa
 
 
 def test_the_shipped_file_covers_every_theorem_and_every_judged_claim():
-    register = read_register(PROJECT / "claims")
+    register = registered()
     response = read_response(PROJECT / "response.yaml", register)
     used = {row for point in response.points for row in rows_of(point, register)}
     claims = [claim for study in register.studies.values() for claim in study.claims]

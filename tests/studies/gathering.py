@@ -1,7 +1,6 @@
 """The runs of all studies that tests train, and how small results of a study are put together."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,8 +12,9 @@ from journeylab.chunks.tables import labelled
 from journeylab.config import RunSettings, StudySettings
 from journeylab.plotting import StudyResults, draw_figures, styled
 
-ROOT = Path(__file__).parents[2]
-QUICK = catalogue.load(ROOT / "config.yaml", {"scale": "quick"})
+from ..made import configured
+
+QUICK = configured("quick")
 PILOTS = (1000, 1001)
 
 

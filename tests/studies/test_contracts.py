@@ -12,10 +12,11 @@ from journeylab.claims.schema import PILOT
 from journeylab.config import RunSettings
 from journeylab.streams import Streams
 
-CONFIG = catalogue.load(Path(__file__).parents[2] / "config.yaml", {"scale": "quick"})
+from .gathering import QUICK
+
 COMPUTED = [
     pytest.param(study, run, id=f"{study}-{run.arm}-{run.variant}")
-    for study, settings in CONFIG.studies.items()
+    for study, settings in QUICK.studies.items()
     for run in catalogue.runs_of(study, settings)
     if run.computed
 ]

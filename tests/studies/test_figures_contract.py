@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 
 from journeylab import catalogue
 from journeylab.claims.effects import Cell, Difference, Term
-from journeylab.claims.register import read_register
 from journeylab.claims.schema import StudyClaims
 from journeylab.config import TrainedArm
 from journeylab.plotting import StudyResults, Table
@@ -21,9 +20,10 @@ from journeylab.reports.queries import answer
 from journeylab.wording.queries import cited
 from journeylab.wording.typography import Number
 
-from .gathering import ROOT, draw
+from ..made import registered
+from .gathering import draw
 
-CLAIMS = read_register(ROOT / "claims").studies
+CLAIMS = registered().studies
 HIGHEST = 8.6
 """Centimetres that a report's first page has for a figure."""
 CONSTANTS = {"journeylab.datasets", "journeylab.datasets.settings", "journeylab.datasets.triples"}

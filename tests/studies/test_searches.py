@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,13 +9,12 @@ import pytest
 
 from journeylab import catalogue
 from journeylab.claims.effects import Every, cells
-from journeylab.claims.register import read_register
 from journeylab.claims.schema import StudyClaims
 from journeylab.plotting import Table, read_trials
 
-ROOT = Path(__file__).parents[2]
-STUDIES = catalogue.load(ROOT / "config.yaml").studies
-CLAIMS = read_register(ROOT / "claims").studies
+from ..made import configured, registered
+
+STUDIES, CLAIMS = configured().studies, registered().studies
 SCALES = {
     **dict.fromkeys(("exp1", "exp2", "exp3", "exp4"), "initial_scale"),
     **dict.fromkeys(("exp6", "exp10"), "spread"),

@@ -22,7 +22,8 @@ from journeylab.streams import Streams
 from journeylab.training import Problem
 
 from ..conftest import unchecked_types
-from .gathering import PILOTS, QUICK, ROOT, first_of_each_arm_and_variant
+from ..made import PROJECT
+from .gathering import PILOTS, QUICK, first_of_each_arm_and_variant
 
 BUDGET = {"steps": 2, "warmup": 0, "evaluate_every": 2, "checkpoint_every": 2}
 SMALL: dict[str, dict[str, dict[str, object]]] = {
@@ -69,7 +70,7 @@ class Small(NamedTuple):
 
 def draw(study: str, run: RunSettings, seeds: tuple[int, ...] = PILOTS) -> pd.DataFrame:
     data = catalogue.dataset_settings(study, run.data | SMALL[study].get("data", {}))
-    file = ROOT / "docs" / "design.md" if "file" in run.data else None
+    file = PROJECT / "docs" / "design.md" if "file" in run.data else None
     return generate(catalogue.data_part(study), data, study, run.dataset or "", seeds, file)
 
 
@@ -202,7 +203,7 @@ def test_the_data_of_a_seed_depend_on_nothing_but_the_seed(study: str) -> None:
 @pytest.mark.parametrize("study", SMALL)
 def test_an_unknown_variant_is_refused_with_the_accepted_ones(study: str) -> None:
     hint = "did you mean " if study in ("exp2", "exp4", "exp7", "exp13") else ".*"
-    raw = read_yaml(ROOT / "config.yaml")
+    raw = read_yaml(PROJECT / "config.yaml")
     raw["studies"] = {study: raw["studies"][study]}
     for arm in raw["studies"][study]["arms"].values():
         variants = arm.get("variants")

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from journeylab.claims.register import read_register
-
+from ..made import registered
 from .conftest import PROJECT, Copy, made_once
 
 pytestmark = [pytest.mark.workflow, pytest.mark.system]
@@ -22,7 +21,7 @@ HASHED_BY_DEFAULT = 1_000_000
 
 def test_the_stage_depends_on_the_verdicts_that_reports_compare_with() -> None:
     listed = yaml.safe_load((PROJECT / "dvc.yaml").read_text("utf-8"))["stages"]["pipeline"]["deps"]
-    registers = read_register(PROJECT / "claims").studies
+    registers = registered().studies
     assert {name for name in listed if name.startswith("reference/")} == {
         f"reference/{study}-r{register.revision - 1}.json"
         for study, register in registers.items()

@@ -12,7 +12,6 @@ from docutils.core import publish_parts
 
 from journeylab import catalogue
 from journeylab.claims.effects import Every, cells
-from journeylab.claims.register import read_register
 from journeylab.claims.schema import PILOT, is_read
 from journeylab.config import TrainedArm, UserError, read_yaml
 from journeylab.records.files import Origin, read_json, write_json, write_table
@@ -20,6 +19,8 @@ from journeylab.records.plans import Plan
 from journeylab.workflow.captions import Captions
 from journeylab.workflow.outputs import find_distrusted
 from journeylab.workflow.planning import WorkflowPlan
+
+from ..made import registered
 
 PROJECT = Path(__file__).parents[2]
 WRITTEN = read_yaml(PROJECT / "config.yaml")
@@ -46,14 +47,11 @@ def test_planning_imports_nothing_that_computes(imported: Callable[..., set[str]
 
 def test_quick_trains_the_runs_of_primary_claims_and_computes_all_single_computations() -> None:
     quick, default = planned(scale="quick"), planned()
-    for study, registered in read_register(CLAIMS).studies.items():
-        primary = [claim for claim in registered.claims if claim.primary]
+    for study, claims in registered().studies.items():
+        primary = [claim for claim in claims.claims if claim.primary]
         named = {(cell.arm, cell.variant) for claim in primary for cell in cells(claim.terms)}
         gates = [
-            cell
-            for claim in primary
-            for name in claim.gate
-            for cell in registered.gates[name].cells
+            cell for claim in primary for name in claim.gate for cell in claims.gates[name].cells
         ]
         named |= {(cell.arm, cell.variant) for cell in gates}
         for claim in primary:
@@ -68,15 +66,15 @@ def test_quick_trains_the_runs_of_primary_claims_and_computes_all_single_computa
 
 def test_quick_runs_use_pilot_seeds_and_default_runs_registered_seeds() -> None:
     quick, default = planned(scale="quick"), planned()
-    for study, registered in read_register(CLAIMS).studies.items():
+    for study, claims in registered().studies.items():
         assert seeds(quick, study) <= {PILOT, PILOT + 1}
-        most = 36 if registered.tails else 12
-        expected = set(range(registered.seeds_from, registered.seeds_from + most))
+        most = 36 if claims.tails else 12
+        expected = set(range(claims.seeds_from, claims.seeds_from + most))
         assert seeds(default, study) == expected
 
 
 def test_runs_that_no_primary_claim_reads_have_no_jobs_after_the_first_look() -> None:
-    plan, register = planned(), read_register(CLAIMS)
+    plan, register = planned(), registered()
     for study, claims in register.studies.items():
         first, jobs = plan.seeds(study).first, plan.jobs[study].values()
         seeded = {(job.run.arm, job.run.variant) for job in jobs if not job.run.once}

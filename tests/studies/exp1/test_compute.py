@@ -1,6 +1,5 @@
 import itertools
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from journeylab.claims.register import read_register
 from journeylab.studies.exp1_group_languages import compute as certificates
 from journeylab.studies.exp1_group_languages.compute import (
     GROUPS,
@@ -23,6 +21,8 @@ from journeylab.studies.exp1_group_languages.compute import (
 )
 from journeylab.studies.exp1_group_languages.settings import TASK_NAMES, Computation
 from journeylab.studies.exp1_group_languages.tasks import TASKS, generate_group
+
+from ...made import registered
 
 
 def certify(**sizes):
@@ -195,7 +195,7 @@ BREAKS = {
     "parikh_spread": turn,
     "ceiling_error": miscount,
 }
-REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp1"].claims
+REGISTERED = registered().studies["exp1"].claims
 BOUNDED = [claim for claim in REGISTERED if claim.claimed.kind == "at_most"]
 
 

@@ -19,8 +19,6 @@ from journeylab.studies.exp11_sabag_pooling.starts import draw_start, stack
 
 from ...claims.test_register import CLAIMS
 
-CONFIG = CLAIMS.parent / "config.yaml"
-
 
 def start(scale, seed=0):
     return draw_start(SHAPES[0], scale, torch.Generator().manual_seed(seed))

@@ -1,17 +1,15 @@
 """Invented results of exp12."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
-from journeylab import catalogue
 from journeylab.plotting import StudyResults
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS
 
+from ...made import configured
 from ..gathering import gather, of_seed
 
-SETTINGS = catalogue.load(Path(__file__).parents[3] / "config.yaml").studies["exp12"]
+SETTINGS = configured().studies["exp12"]
 RUNS = list(SETTINGS.trained())
 SEEDS = 3
 ENTITIES = {"k1": 45, "k10": 450, "unseen": 450}

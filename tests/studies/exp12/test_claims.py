@@ -1,13 +1,12 @@
 """Gates and tails of the register of exp12."""
 
-from pathlib import Path
-
 import pytest
 
 from journeylab.claims.effects import Every, cells
-from journeylab.claims.register import read_register
 
-REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp12"]
+from ...made import registered
+
+REGISTERED = registered().studies["exp12"]
 OVER_SEEDS = [
     claim for claim in REGISTERED.claims if claim.primary and not isinstance(claim.effect, Every)
 ]

@@ -1,15 +1,14 @@
-from pathlib import Path
-
 import pytest
 
 from journeylab.claims.effects import Every
-from journeylab.claims.register import read_register
 from journeylab.knowledge.settings import Model
 from journeylab.studies.exp12_native_kg_transfer import compute as exp12
 from journeylab.studies.exp12_native_kg_transfer.metrics import METRICS
 from journeylab.studies.exp12_native_kg_transfer.settings import Computation
 
-CLAIMS = read_register(Path(__file__).parents[3] / "claims").studies["exp12"].claims
+from ...made import registered
+
+CLAIMS = registered().studies["exp12"].claims
 REGISTERED = {
     claim.effect.every.metric: claim.region for claim in CLAIMS if isinstance(claim.effect, Every)
 }

@@ -1,13 +1,9 @@
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 
-from journeylab.catalogue import load
-
+from ...made import configured
 from ..gathering import draw
-
-ROOT = Path(__file__).parents[3]
 
 
 def test_the_solved_figure_has_a_cost_beside_every_mechanism(drawn):
@@ -64,7 +60,7 @@ def test_panels_of_words_have_their_ceiling_and_others_none(drawn):
 
 
 def test_every_mechanism_of_the_default_run_has_a_row(results):
-    settings = load(ROOT / "config.yaml").studies["exp13"]
+    settings = configured().studies["exp13"]
     variants = list(settings.arms["S3"].variants)
     trained = results.measurements.query("arm == 'S3' and variant == 'gru'")
     copies = [trained.assign(variant=variant) for variant in variants]

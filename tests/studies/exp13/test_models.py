@@ -1,12 +1,10 @@
 """Equal sizes, equal rows, lengths that grow, and training in both ways."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
-from journeylab.catalogue import load, resolve_run
+from journeylab.catalogue import resolve_run
 from journeylab.datasets.groups import GENERATORS, GROUPS
 from journeylab.datasets.sequences import UNLABELLED
 from journeylab.models.mixers.model import count_parameters
@@ -25,10 +23,10 @@ from journeylab.studies.exp13_published_mixers.settings import (
 )
 from journeylab.studies.exp13_published_mixers.tasks import START, answers, draw_rows, vocabulary
 
+from ...made import configured
 from .results import make_problem
 
-ROOT = Path(__file__).parents[3]
-SETTINGS = load(ROOT / "config.yaml").studies["exp13"]
+SETTINGS = configured().studies["exp13"]
 TRAINED = [name for name, arm in SETTINGS.arms.items() if isinstance(arm, Arm)]
 
 

@@ -1,14 +1,13 @@
 """Statements of exp3 that cover several lengths or alphabets name them."""
 
-from pathlib import Path
-
 import pytest
 
 from journeylab.claims.effects import cells
-from journeylab.claims.register import read_register
 from journeylab.wording.effects import metric_label
 
-REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp3"]
+from ...made import registered
+
+REGISTERED = registered().studies["exp3"]
 IN_PARTS = [claim for claim in REGISTERED.claims if claim.kind in ("all_of", "any_of")]
 COLOURS = {2: "two", 3: "three", 4: "four"}
 

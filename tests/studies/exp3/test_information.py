@@ -1,14 +1,12 @@
 import itertools
 from collections import Counter, defaultdict
 from math import comb, log2
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from journeylab.claims.register import read_register
 from journeylab.streams import data_streams
 from journeylab.studies.exp3_order_information import compute as enumeration
 from journeylab.studies.exp3_order_information import information
@@ -22,6 +20,8 @@ from journeylab.studies.exp3_order_information.settings import (
     Enumerated,
     FrequencySet,
 )
+
+from ...made import registered
 
 TINY = Enumerated(draws=2, lengths=(8,), strings=256)
 
@@ -259,7 +259,7 @@ BREAKS = {
     "law_excess": refine,
     "precision_law": widen,
 }
-REGISTERED = read_register(Path(__file__).parents[3] / "claims").studies["exp3"].claims
+REGISTERED = registered().studies["exp3"].claims
 BOUNDED = [claim for claim in REGISTERED if claim.claimed.kind == "at_most"]
 LEAST = [claim for claim in REGISTERED if claim.claimed.kind == "at_least"]
 

@@ -1,10 +1,7 @@
-from pathlib import Path
-
 import pytest
 import torch
 
 from journeylab.claims.effects import Every
-from journeylab.claims.register import read_register
 from journeylab.knowledge.settings import Model
 from journeylab.models import decoding
 from journeylab.operators.journey import slot_angles
@@ -20,6 +17,8 @@ from journeylab.studies.exp7_native_kg.compute import (
 )
 from journeylab.studies.exp7_native_kg.settings import Computation, Data
 
+from ...made import registered
+
 CHECKS = {
     "slots": {"slot_within_error", "slot_across_effect"},
     "text": {"text_equivalence_error", "text_equivalence_control"},
@@ -33,15 +32,11 @@ CONTROLS = {
     "baked_key_error": "baked_key_control",
     "decoding_mismatch": "decoding_control",
 }
-[REGISTERED] = [
-    {
-        claim.effect.every.metric: claim.region
-        for claim in registered.claims
-        if isinstance(claim.effect, Every) and "quantity" not in claim.effect.every.at
-    }
-    for study, registered in read_register(Path(__file__).parents[3] / "claims").studies.items()
-    if study == "exp7"
-]
+REGISTERED = {
+    claim.effect.every.metric: claim.region
+    for claim in registered().studies["exp7"].claims
+    if isinstance(claim.effect, Every) and "quantity" not in claim.effect.every.at
+}
 
 
 def job_of(variant: str, draws: int = 1, **model: float) -> Computation:

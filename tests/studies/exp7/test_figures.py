@@ -1,14 +1,13 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from journeylab import catalogue
 from journeylab.reports.queries import answer
 from journeylab.studies.exp7_native_kg.figures import numbers
 from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.settings import Data
 
+from ...made import configured
 from ..gathering import draw
 from .results import RUNS
 
@@ -52,7 +51,7 @@ def test_tables_have_a_row_per_run_and_count_trained_seeds(tables):
 
 
 def test_all_models_have_equal_budgets():
-    settings = catalogue.load(Path(__file__).parents[3] / "config.yaml").studies["exp7"]
+    settings = configured().studies["exp7"]
     budgets = {settings.resolve(*run).settings["training"]["steps"] for run in settings.trained()}
     assert len(budgets) == 1
 

@@ -1,12 +1,8 @@
-from pathlib import Path
-
 import pytest
 
 from journeylab.studies.exp8_value_embeddings.metrics import ARMS, LABELS
 
 from .results import RUNS
-
-CONFIG = Path(__file__).parents[3] / "config.yaml"
 
 
 def test_every_test_set_has_its_anchors_and_every_seed_a_dot(results, drawn):

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 
 from journeylab.reports.queries import answer
 from journeylab.studies.exp9_router_gradients import figures
@@ -8,8 +7,6 @@ from journeylab.studies.exp9_router_gradients.settings import ESTIMATED, TRAINED
 
 from ..gathering import draw
 from .results import VARIANTS
-
-ROOT = Path(__file__).parents[3]
 
 
 def test_every_estimator_has_a_printed_name_and_a_family():
