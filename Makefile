@@ -153,7 +153,7 @@ bench: setup ## benchmarks: a table, build/bench/*.json and cost.pdf; some: ONLY
 	python benchmarks/run.py $(if $(ONLY),--only $(ONLY))
 	python -m pytest benchmarks/bench_*.py --benchmark-disable-gc --benchmark-json build/bench/forms.json
 
-gallery: setup ## copy the current reports and the README's figure to docs/gallery
+gallery: setup ## copy the reports, the claims index and the README's figure to docs/gallery
 	journeylab gallery
 
 unlock: setup ## remove snakemake's lock, if no snakemake is running in this folder

@@ -63,7 +63,7 @@ def main(output: Path) -> None:
     files = (output / "gallery").iterdir()
     addresses |= {(GALLERY / file.name).as_posix(): f"gallery/{file.name}" for file in files}
     texts = {name: (PROJECT / path).read_text(encoding="utf-8") for name, path in PAGES.items()}
-    texts["guide.gallery"] = "\n\n".join(gallery(pages))
+    texts["guide.gallery"] = "\n\n".join(gallery(pages, output / "gallery/index.html"))
     for name, text in texts.items():
         file = PROJECT / PAGES.get(name, "docs/gallery.md")
         text = LINK.sub(
@@ -98,9 +98,11 @@ def study_number(report: Path) -> tuple[int, str]:
     return (int(number) if number.isdecimal() else sys.maxsize, report.stem)
 
 
-def gallery(pages: dict[str, list[Path]]) -> Iterator[str]:
-    """The pages of every report, as Markdown."""
+def gallery(pages: dict[str, list[Path]], index: Path) -> Iterator[str]:
+    """The claims index, if it is there, and the pages of every report, as Markdown."""
     yield "# Gallery"
+    if index.exists():
+        yield f"[All claims of all studies]({GALLERY.name}/{index.name})"
     for report, pictures in pages.items():
         yield f"## {report}\n\n[The whole report]({GALLERY.name}/{report}.pdf)"
         for number, picture in enumerate(pictures, 1):

@@ -59,6 +59,18 @@ def test_reports_without_the_figure_are_published(reports: Path, tmp_path: Path)
     assert publish(reports, tmp_path / "gallery") == [tmp_path / f"gallery/{STUDY}.pdf"]
 
 
+def test_the_claims_index_is_published_if_its_links_lead_somewhere(
+    reports: Path, tmp_path: Path
+) -> None:
+    index, gallery = reports / "index.html", tmp_path / "gallery"
+    index.write_text(f'<a href="{STUDY}.pdf">report</a> <a href="#exp7.1">exp7.1</a>')
+    assert gallery / "index.html" in publish(reports, gallery)
+    assert (gallery / "index.html").read_bytes() == index.read_bytes()
+    index.write_text('<a href="exp99.pdf">report</a>')
+    with pytest.raises(UserError, match=r"links to exp99\.pdf"):
+        publish(reports, gallery)
+
+
 def test_a_report_that_is_being_written_is_not_published(reports: Path, tmp_path: Path) -> None:
     with write_atomic(reports / "exp1.pdf") as partial:
         partial.touch()

@@ -20,7 +20,7 @@ from journeylab.records.git import ask_git
 HIDDEN = "Anonymous"
 SHORTEST = 4
 """Shorter names are not hidden: they occur in ordinary words."""
-LEFT_OUT = ("code/docs/gallery/*.pdf", "code/.git*", "code/.github/*")
+LEFT_OUT = ("code/docs/gallery/*.pdf", "code/docs/gallery/*.html", "code/.git*", "code/.github/*")
 """Files whose text cannot be replaced, and settings of the repository's host."""
 
 

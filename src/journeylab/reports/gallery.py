@@ -1,5 +1,6 @@
-"""Copies of the reports for readers who run nothing: the PDFs, and pictures of their pages."""
+"""Copies for readers who run nothing: the reports, pictures of their pages, the claims index."""
 
+import re
 import shutil
 import zlib
 from pathlib import Path
@@ -18,20 +19,27 @@ RESOLUTIONS = (150, 120, 96, 72)
 """Dots per inch of that figure, tried in this order until the picture is small enough."""
 LARGEST = 300_000
 """Bytes of that picture, since git keeps it."""
+LINK = re.compile(r'href="([^"#]+)')
+"""A link of the claims index to another file."""
 PAGE_RESOLUTION = 110
 """Dots per inch of a page."""
 
 
 def publish(reports: Path, output: Path) -> list[Path]:
-    """Copy ``<report>.pdf`` of every report, and draw the README's figure if it is there.
+    """Copy every report and the claims index, and draw the README's figure if it is there.
 
-    Returns the files written. Raises UserError if there is no report.
+    Returns the files written. Raises UserError if there is no report, or if the index links to one
+    that is not there.
     """
     pdfs = find_files(reports, "*.pdf")
     if not pdfs:
         raise UserError(f"{reports}: no report to publish; `make all` typesets them")
+    pages = find_files(reports, "index.html")
+    links = {link for page in pages for link in LINK.findall(page.read_text(encoding="utf-8"))}
+    if missing := sorted(links - {report.name for report in pdfs}):
+        raise UserError(f"{pages[0]} links to {missing[0]}; `make all` typesets it")
     written = []
-    for report in pdfs:
+    for report in (*pdfs, *pages):
         written.append(output / report.name)
         with write_atomic(written[-1]) as partial:
             shutil.copyfile(report, partial)
