@@ -10,7 +10,7 @@ from journeylab.claims.hashes import row_hashes
 from journeylab.claims.judge import judge_look, judge_study
 from journeylab.claims.looks import schedule
 from journeylab.claims.schema import SEQUENTIAL, Register, claim_runs
-from journeylab.reports.forest import forest, strip
+from journeylab.reports.forest import strip
 from journeylab.reports.latex import latex_macros
 from journeylab.reports.numbers import study_numbers
 from journeylab.wording.rows import in_words
@@ -135,7 +135,6 @@ def test_what_is_printed_names_each_point():
     assert numbers["exp1.1.at-8.verdict"] == "refuted"
     assert numbers["exp1.1.at-24.effect"] == pytest.approx(0.3, abs=0.01)
     assert "exp1.1.at-24.effect" in latex_macros(numbers)
-    assert [lane.name for lane in forest(row).lanes] == [f"length {n}" for n in LENGTHS]
     assert len(strip(row)) == 3
     text = "\n".join(explanation(row, study))
     assert "verdict: depends\n    supported from length 24 on, refuted at length 8" in text

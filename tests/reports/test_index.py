@@ -1,9 +1,8 @@
-"""The claims index lists every claim in full precision, and fetches nothing else."""
+"""The claims index lists every claim with all digits, and fetches nothing else."""
 
 import base64
 import hashlib
 import re
-from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,9 +14,10 @@ from hypothesis import strategies as st
 from journeylab.commands import check as checking
 from journeylab.records.plans import Plan
 from journeylab.records.verdicts import Registration
-from journeylab.reports.forest import WIDTH, forest, strip
+from journeylab.reports.answers import PrintedAnswer
+from journeylab.reports.first_page import front_row
+from journeylab.reports.forest import WIDTH, strip
 from journeylab.reports.index import render
-from journeylab.reports.typeset import describe
 from journeylab.stages import index as stage
 from journeylab.stages.running import Call
 
@@ -38,32 +38,36 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag, attributes):
         element = (tag, dict(attributes), [])
         self.elements.append(element)
-        if tag not in ("meta", "input", "br", "col"):
+        if tag not in ("meta", "input"):
             self.open.append(element)
 
     def handle_endtag(self, tag):
-        while self.open.pop()[0] != tag:
-            pass
+        assert self.open.pop()[0] == tag
 
     def handle_data(self, text):
         for _, _, inside in self.open:
             inside.append(text)
 
-    def select(self, tag, **wanted):
+    def select(self, tag):
         return [
             (attributes, re.sub(r"\s+", " ", "".join(inside)).strip())
             for name, attributes, inside in self.elements
-            if name == tag and all(attributes.get(key) == value for key, value in wanted.items())
+            if name == tag
         ]
 
     @property
     def rows(self):
-        return {row["id"]: row for row, _ in self.select("tbody") if "data-index" in row}
+        """The attributes and the text of every claim."""
+        return {row["id"]: (row, text) for row, text in self.select("tr") if "id" in row}
+
+
+def rendered(studies):
+    return render(studies, plan_key=KEY)
 
 
 @pytest.fixture
 def page(evidence):
-    return render(evidence, plan_key=KEY, anonymous=False)
+    return rendered(evidence)
 
 
 def changed(study, **more):
@@ -71,69 +75,38 @@ def changed(study, **more):
     return study._replace(verdicts=study.verdicts.model_copy(update=more))
 
 
-def test_every_row_is_there_with_all_digits(page, evidence):
+def test_every_row_has_the_numbers_of_the_report_and_all_digits(page, evidence):
     rows = Reader(page).rows
-    verdicts = [verdict for study in evidence for verdict in study.verdicts.verdicts]
-    assert list(rows) == [verdict.id for verdict in verdicts]
-    for verdict in verdicts:
-        row = rows[verdict.id]
-        for name in ("effect", "low", "high", "mean", "detectable"):
-            number = row[f"data-{name}"]
-            assert (float(number) if number else None) == getattr(verdict, name)
-        points = [pair.split(":") for pair in row["data-points"].split()]
-        expected = [(point.seed, point.value) for point in verdict.points]
-        assert [(int(seed), float(x) if x else None) for seed, x in points] == expected
-        assert (row["data-theorem"], int(row["data-n"])) == (verdict.theorem, verdict.n)
-        assert row["data-source"] == {"document": "D", "corrected": "C"}[verdict.source]
-        assert row["data-judged"] == (verdict.verdict or "")
-        assert verdict.statement in page.replace("&#39;", "'")
+    verdicts = {row.id: (row, study) for study in evidence for row in study.verdicts.verdicts}
+    assert rows.keys() == verdicts.keys()
+    for name, (verdict, study) in verdicts.items():
+        attributes, text = rows[name]
+        *numbers, n, failures, word = attributes["data-exact"].split(",")
+        exact = [float(number) if number else None for number in numbers]
+        assert exact == [verdict.effect, verdict.low, verdict.high]
+        assert (int(n), int(failures)) == (verdict.n, verdict.failures)
+        assert word == (verdict.verdict or "")
+        assert f"{name} {'D' if verdict.source == 'document' else 'C'}" in text
+        front = front_row(verdict, study.registered)
+        for key in ("statement", "value", "claimed"):
+            assert re.sub(r"\s+", " ", front[key]) in text
 
 
-def test_printed_numbers_are_those_of_the_report(page, evidence):
+def test_theorems_have_their_text_in_sight_and_their_verdicts_in_one_table(page):
     reader = Reader(page)
-    printed = reader.select("span", **{"class": "number"})
-    numbers = {row: text for row, (_, text) in zip(reader.rows, printed, strict=True)}
-    for study in evidence:
-        report = describe(study.verdicts, {}, study.folder, study.records, {}, plan_key=KEY)
-        for row in (*report["verdicts"], *report["secondary"]):
-            assert numbers[row["id"]] == row["effect"]
-            assert row["interval"] in page
-        for row in report["certificates"]:
-            assert numbers[row["id"]] == re.sub(r"\s+", " ", row["value"])
-
-
-def test_theorems_are_counted_certificates_apart(page):
-    counted, theorem = Counter(), ""
-    for tag, attributes, _ in Reader(page).elements:
-        if tag == "th" and "data-theorem" in attributes:
-            theorem = attributes["data-theorem"]
-        if tag == "td" and "data-count" in attributes:
-            key = (theorem, attributes["data-kind"], attributes.get("data-verdict", ""))
-            counted[key] += int(attributes["data-count"])
-    assert {key: count for key, count in counted.items() if count} == {
-        ("prop:lis-union", "seeds", "supported"): 1,
-        ("prop:lis-union", "seeds", "refuted"): 1,
-        ("prop:lis-union", "seeds", "inconclusive"): 2,
-        ("prop:lis-union", "seeds", "undecidable"): 1,
-        ("prop:lis-union", "seeds", "exploratory"): 1,
-        ("prop:lis-union", "secondary", ""): 1,
-        ("thm:baked-key", "secondary", ""): 1,
-        ("prop:ssm-bridge", "certificate", "supported"): 1,
-        ("prop:ssm-bridge", "certificate", "refuted"): 2,
-        ("prop:ssm-bridge", "secondary", ""): 1,
-    }
-
-
-def test_theorems_print_their_names_and_labels_stay_small(page):
-    reader = Reader(page)
-    cells = dict.fromkeys(text for _, text in reader.select("td", **{"class": "theorem"}))
-    assert list(cells) == [
-        *("Bridge to state-space models prop:ssm-bridge", "Union of formats prop:lis-union"),
+    heads = dict.fromkeys(text for cell, text in reader.select("th") if "colspan" in cell)
+    assert list(heads) == [
+        "Bridge to state-space models: Two forms compute the same states. prop:ssm-bridge",
+        "Union of formats: Triples and sentences train one model. prop:lis-union",
         "thm:baked-key",
     ]
-    names = {attributes.get("value"): text for attributes, text in reader.select("option")}
-    assert names["prop:lis-union"] == "Union of formats"
-    assert "Triples and sentences train one model." in page
+    counted = [text for _, text in reader.select("tr") if "supported: exp" in text]
+    union, bridge = counted
+    assert bridge == "Bridge to state-space models 1 supported: exp5.1 2 refuted: exp5.2, exp5.3"
+    assert union.startswith("Union of formats 1 supported: exp7.1 1 refuted: exp7.2 2 inconclusive")
+    assert "title=" not in page
+    options = {attributes["value"]: text for attributes, text in reader.select("option")}
+    assert options["prop:lis-union"] == "Union of formats"
 
 
 def test_withheld_and_exploratory_rows_say_so(evidence):
@@ -141,33 +114,32 @@ def test_withheld_and_exploratory_rows_say_so(evidence):
     first, second, third, fourth, *_ = trained.verdicts.verdicts
     shut = second.model_copy(update={"verdict": None, "withheld": "“A” has not learned"})
     unjudged = third.model_copy(update={"verdict": None})
-    study = changed(trained, verdicts=(first, shut, unjudged, fourth))
-    page = render([study], plan_key=KEY, anonymous=False)
-    rows = list(Reader(page).rows.values())
+    page = rendered([changed(trained, verdicts=(first, shut, unjudged, fourth))])
+    rows = Reader(page).rows.values()
     expected = ["supported", "withheld", "not judged", "exploratory"]
-    assert [row["data-verdict"] for row in rows] == expected
-    assert [row["data-registered"] for row in rows] == [*["before"] * 3, "exploratory"]
-    assert [text for _, text in Reader(page).select("td", **{"class": "verdict"})] == [
-        *("✓ supported", "withheld", "not judged", "exploratory judged supported")
-    ]
-    assert "Withheld: “A” has not learned." in page
-    assert page.count(SINCE.text) == 1
+    assert [row["data-verdict"] for row, _ in rows] == expected
+    texts = [text for _, text in rows]
+    assert "Withheld: “A” has not learned." in texts[1]
+    assert "; judged supported." in texts[3]
+    assert page.count(SINCE.text[1:]) == 1
 
 
-def test_checks_of_code_are_rows_and_in_no_count(evidence):
+def test_checks_of_code_and_secondary_rows_are_closed_and_in_no_count(evidence):
     first, *others = evidence[0].verdicts.verdicts
     check = first.model_copy(update={"form": "check", "verdict": "supported"})
-    page = render(
-        [changed(evidence[0], verdicts=(check, *others)), *evidence[1:]],
-        plan_key=KEY,
-        anonymous=False,
-    )
-    shown = Reader(page)
-    assert shown.rows[first.id]["data-kind"] == "check"
-    assert shown.rows[first.id]["data-verdict"] == "holds"
-    assert shown.rows[first.id]["data-judged"] == "supported"
-    assert not shown.select("td", **{"data-verdict": "holds"})
-    assert "Checks of code, in no count: 1." in page
+    studies = [changed(evidence[0], verdicts=(check, *others)), *evidence[1:]]
+    reader = Reader(rendered(studies))
+    assert reader.rows[first.id][0]["data-verdict"] == "holds"
+    closed = " ".join(text for _, text in reader.select("details"))
+    judged = [row for study in studies for row in study.verdicts.judged]
+    for study in studies:
+        for row in study.verdicts.verdicts:
+            # in a table of its own; judged claims also stand in the table of theorems
+            assert (f"{row.id} {'D' if row.source == 'document' else 'C'}" in closed) == (
+                row not in judged
+            )
+    assert f"{len(judged)} claims of 2 studies" in " ".join(text for _, text in reader.select("p"))
+    assert "Checks of code, in no count: 1" in closed
 
 
 def test_hostile_text_is_text(evidence):
@@ -175,16 +147,17 @@ def test_hostile_text_is_text(evidence):
     _, trained = evidence
     first, *others = trained.verdicts.verdicts
     fields = ("theorem", "statement", "effect_text", "metric_label", "region_text", "cites")
-    more = {"sentence": bad, "withheld": bad, "notes": (bad,), "source": "document"}
+    more = {"withheld": bad, "notes": (bad,), "source": "document"}
     spoilt = first.model_copy(update=dict.fromkeys(fields, bad) | more)
     study = changed(trained, verdicts=(spoilt, *others), exploratory=bad)._replace(
-        content={"title": bad, "figures": [{"name": bad}]},
+        content=dict.fromkeys(("title", "question"), bad),
+        answer=PrintedAnswer(bad, bad),
         registered=trained.registered | {first.id: Registration(exploratory=True, remark=bad)},
     )
-    page = render([study], plan_key=KEY, anonymous=False)
+    page = rendered([study])
     assert page.count("<script") == 1
     assert "<img" not in page
-    assert Reader(page).rows[first.id]["data-theorem"] == bad
+    assert bad in [cell.get("data-theorem") for cell, _ in Reader(page).select("tbody")]
 
 
 def test_the_page_fetches_nothing_and_runs_no_other_script(page):
@@ -195,33 +168,38 @@ def test_the_page_fetches_nothing_and_runs_no_other_script(page):
     assert "default-src 'none'" in page
 
 
-def test_links_lead_to_the_report_its_figures_and_the_commands(page, records):
+def test_links_lead_to_places_of_the_page_and_to_reports(page):
     reader = Reader(page)
+    ids = [attributes["id"] for _, attributes, _ in reader.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
     links = {attributes["href"] for attributes, _ in reader.select("a")}
-    assert {"exp7.pdf", "exp7/figures/rates.svg", "exp5/figures/error.svg", "#exp7.2"} <= links
-    commands = {text for _, text in reader.select("code")}
-    assert {"make exp7", "journeylab explain exp7.2"} <= commands
-    assert {run.run_key for run, _ in records} <= commands
-    assert "A′: " in page  # run keys stand behind printed names
-    assert "one template: " in page
-    assert not re.search(r"(native|7a|7b-held)/\w", page)
+    reports = {link.partition("#")[0] for link in links - {f"#{name}" for name in ids}}
+    assert reports == {"exp5.pdf", "exp7.pdf"}
+    assert {"exp5.pdf#nameddest=certificates", "exp7.pdf#nameddest=secondary"} <= links
+    assert {"#exp7", "#exp7.2"} <= links
 
 
-def test_an_anonymous_page_names_no_commit(evidence):
+def test_a_study_opens_with_its_question_and_answer(evidence):
+    printed = PrintedAnswer("No, it does not.", "It was written for another result.")
+    texts = [
+        text for _, text in Reader(rendered([evidence[0]._replace(answer=printed)])).select("p")
+    ]
+    start = texts.index(evidence[0].content["question"])
+    assert tuple(texts[start + 1 : start + 3]) == printed
+
+
+def test_the_page_names_no_commit_and_no_machine(evidence):
     _, trained = evidence
     names = {"commit": COMMIT, "host": "a-machine"}
     records = [(run, host.model_copy(update=names)) for run, host in trained.records]
-    named = [trained._replace(records=records)]
-    assert COMMIT in render(named, plan_key=KEY, anonymous=False)
-    hidden = render(named, plan_key=KEY, anonymous=True)
-    assert COMMIT not in hidden
-    assert "a-machine" not in hidden
+    page = rendered([trained._replace(records=records)])
+    assert not re.search(f"{COMMIT}|a-machine", page)
 
 
 def test_a_quick_run_is_stamped(page, evidence):
     quick = [evidence[1]._replace(verdicts=trained_verdicts(evidence=False))]
     assert "not evidence" not in page
-    assert "not evidence" in render(quick, plan_key=KEY, anonymous=False)
+    assert "not evidence" in rendered(quick)
 
 
 numbers = st.floats(-1e3, 1e3).map(lambda x: round(x, 4))
@@ -240,62 +218,43 @@ def test_marks_lie_in_the_region_if_and_only_if_their_numbers_do(values, margin,
     region = {"inside": (low, high)} if kind == "inside" else {kind: margin}
     bounds = {"above": (margin, np.inf), "below": (-np.inf, margin), "inside": (low, high)}[kind]
     verdict = effect("exp7.2", "inconclusive", values, region=region)
-    drawn = forest(verdict)
-    [lane], [line] = drawn.lanes, strip(verdict)
-    finished = [x for x in values if x is not None]
-    seeds = [*zip(finished, (x for x, _ in lane.points), strict=True)]
-    by_position = sorted(seeds, key=lambda mark: (mark[1], mark[0]))
-    assert sorted(finished) == [number for number, _ in by_position]
-    assert line.points == ()
-    shown = [*finished, *filter(np.isfinite, bounds)]
+    [lane] = strip(verdict)
+    start, end = lane.interval
+    assert 0 <= start <= lane.effect <= end <= WIDTH
+    assert (lane.left, lane.right) == (verdict.low is None, verdict.high is None)
+    marks = [(verdict.low, start), (verdict.effect, lane.effect), (verdict.high, end)]
+    shown = [x for x in (*bounds, *(x for x, _ in marks)) if x is not None and np.isfinite(x)]
     near = 2e-3 * (max(shown) - min(shown))
-    for each, marks in ((lane, seeds), (line, [])):
-        start, end = each.interval
-        assert 0 <= start <= each.effect <= end <= WIDTH
-        assert (each.left, each.right) == (verdict.low is None, verdict.high is None)
-        ends = [(verdict.low, start), (verdict.high, end)]
-        marks += [(verdict.effect, each.effect), *(end for end in ends if end[0] is not None)]
-        left, right = each.region
-        for number, position in marks:
-            assert 0 <= position <= WIDTH
-            if all(abs(number - bound) > near for bound in bounds):
-                assert (left <= position <= right) == (bounds[0] < number < bounds[1])
-    for axis in drawn.axes:
-        assert [x for x, _ in axis.ticks] == sorted({x for x, _ in axis.ticks})
+    left, right = lane.region
+    for number, position in marks:
+        if number is not None and all(abs(number - bound) > near for bound in bounds):
+            assert (left <= position <= right) == (bounds[0] < number < bounds[1])
 
 
 def test_a_strip_is_one_lane_unless_parts_share_no_number():
     values = [0.1 * i for i in range(12)]
     parts = (part(effect("y", None, values), "a"),) * 6
-    [whole] = strip(effect("x", "supported", values, parts=parts))
-    [alone] = strip(effect("x", "supported", values))
-    assert whole._replace(name="") == alone._replace(name="")
+    whole, alone = (strip(effect("x", "supported", values, parts=p)) for p in (parts, ()))
+    assert whole == alone
     band = effect("x", "supported", values, parts=parts, region={"inside": (0.0, 2.0)})
     band = band.model_copy(update=dict.fromkeys(("effect", "low", "high")))
     assert len(strip(band)) == 6
-    [share] = strip(effect("x", "supported", values, region={"solves": {"at_least": 0.5}}))
-    assert share.margins == (WIDTH / 2,)
+    assert strip(effect("x", "supported", values, region={"solves": {"at_least": 0.5}})) == ()
+    [open_ended] = strip(effect("x", "inconclusive", [None, None, *values]))
+    assert (open_ended.left, open_ended.right) == (True, True)
+    assert open_ended.interval == (0.0, WIDTH)
+
+
+def test_extreme_values_are_beside_their_tolerance_or_far_from_it():
     assert strip(exact("x", "refuted", None).model_copy(update={"n": 0})) == ()
     [worst] = strip(exact("x", "refuted", 2.0, region={"at_most": 1.0}))
     assert worst.region[1] == worst.margins[0] < worst.effect
     [within] = strip(exact("x", "supported", 1.0, region={"at_most": 1.0}))
     assert within.effect <= within.region[1]
-
-
-def test_open_ends_are_arrows_and_parts_and_shares_have_lanes():
-    values = [0.1 * i for i in range(12)]
-    [lane] = forest(effect("x", "inconclusive", [None, None, *values])).lanes
-    assert (lane.left, lane.right, lane.interval) == (True, True, (0.0, WIDTH))
-    gate = effect("x", "supported", values, parts=(part(effect("y", None, values), "a/b"),) * 6)
-    assert [lane.name for lane in forest(gate).lanes] == ["a/b"] * 6
-    solves = {"kind": "solves", "region": {"solves": {"at_least": 0.5}}}
-    share, seeds = forest(effect("x", "supported", values, **solves)).lanes
-    assert (share.points, len(seeds.points), seeds.interval) == ((), 12, None)
-    [worst] = forest(exact("x", "refuted", None)).lanes
-    assert (worst.left, worst.right, worst.effect) == (False, True, None)
-    assert forest(exact("x", "refuted", None).model_copy(update={"n": 0})) is None
-    [far] = forest(exact("x", "supported", 1e-16, region={"at_most": 1e-4})).lanes
-    [near] = forest(exact("x", "supported", 1e-10, region={"at_most": 1e-4})).lanes
+    [infinite] = strip(exact("x", "refuted", None))
+    assert (infinite.left, infinite.right, infinite.effect) == (False, True, None)
+    [far] = strip(exact("x", "supported", 1e-16, region={"at_most": 1e-4}))
+    [near] = strip(exact("x", "supported", 1e-10, region={"at_most": 1e-4}))
     assert far.margins[0] - far.effect == near.margins[0] - near.effect > WIDTH / 2
 
 

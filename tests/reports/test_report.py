@@ -275,6 +275,14 @@ def test_the_first_page_has_question_answer_certainty_and_the_key_figure(pdf):
     )
 
 
+def test_links_of_the_claims_index_open_the_tables_of_rows(pdf):
+    _, report, path = pdf
+    with pypdfium2.PdfDocument(path) as document:
+        for name in ("verdicts", "certificates", "checks", "secondary"):
+            found = pypdfium2.raw.FPDF_GetNamedDestByName(document, name.encode())
+            assert bool(found) == bool(report[name]), name
+
+
 def test_every_judged_claim_stands_once_in_the_first_table_under_its_theorem(pdf):
     verdicts, report, path = pdf
     theorems = report["first_page"]["theorems"]

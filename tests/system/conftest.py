@@ -43,9 +43,18 @@ class Page:
         self._call("Emulation.clearDeviceMetricsOverride")
 
     def open(
-        self, path: Path, width: int, height: int, *, script: bool = True, fragment: str = ""
+        self,
+        path: Path,
+        width: int,
+        height: int,
+        *,
+        script: bool = True,
+        fragment: str = "",
+        scheme: str = "light",
     ) -> None:
-        """Open a file in a window of the given size in CSS pixels."""
+        """Open a file in a window of the given size in CSS pixels, in a light or dark scheme."""
+        preferred = {"name": "prefers-color-scheme", "value": scheme}
+        self._call("Emulation.setEmulatedMedia", features=[preferred])
         self._call("Emulation.setScriptExecutionDisabled", value=not script)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self._call("Emulation.setDeviceMetricsOverride", **size)

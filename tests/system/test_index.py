@@ -1,5 +1,8 @@
-"""A reader sorts, filters and walks through the index in a real browser, large and small."""
+"""A reader filters and walks through the index in a real browser, large and small."""
 
+import shutil
+import subprocess
+import tarfile
 from pathlib import Path
 from urllib.parse import urldefrag
 
@@ -7,7 +10,9 @@ import numpy as np
 import pytest
 
 from journeylab.claims.register import read_register
+from journeylab.records.files import sha256
 from journeylab.records.verdicts import Registration
+from journeylab.reports.answers import PrintedAnswer
 from journeylab.reports.index import render
 from journeylab.reports.judged import JudgedStudy
 from journeylab.wording.rows import StudyRows
@@ -18,9 +23,15 @@ from ..reports import conftest as made
 pytestmark = [pytest.mark.system, pytest.mark.timeout(300)]
 
 REGISTER = read_register(Path(__file__).parents[2] / "claims")
-SHOWN = "Array.from(document.querySelectorAll('#index tbody')).filter((row) => !row.hidden)"
-ORDER = f"{SHOWN}.map((row) => row.id)"
+ROWS = "Array.from(document.querySelectorAll('tr[id]'))"
+SHOWN = f"{ROWS}.filter((row) => !row.hidden).map((row) => row.id)"
+SEEN = f"{ROWS}.filter((row) => row.checkVisibility()).map((row) => row.id)"
+IN_VIEW = """(() => {{ const box = document.getElementById('{}').getBoundingClientRect();
+    return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight; }})()"""
+OPEN = "document.querySelectorAll('details').forEach((element) => { element.open = true; })"
 FOCUS = "document.activeElement"
+AXE = ("4.14.1", "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c")
+"""Version of axe-core, and the SHA-256 of its axe.min.js."""
 
 
 def verdict_of(claim, rng):
@@ -35,6 +46,8 @@ def verdict_of(claim, rng):
         "statement": claim.statement or f"{claim.id}: accuracy at the worst length",
         "source": claim.source,
         "primary": claim.primary,
+        "form": claim.form,
+        "evidence": claim.evidence,
         "withheld": "“A” has not learned its task" if shut else "",
     }
     verdict = str(word) if claim.primary and not shut else None
@@ -56,11 +69,11 @@ def study_of(name, claims, rng):
     judged = StudyRows(
         study=name, scale="default", seeds=12, evidence=True, alpha=0.05, M=15, verdicts=verdicts
     )
-    figures = [{"name": figure} for figure in ("effects", "tiers")]
     return JudgedStudy(
         verdicts=judged,
         folder=Path(name),
-        content={"title": f"The study {name}", "figures": figures},
+        content={"title": f"The study {name}", "question": "Does it?"},
+        answer=PrintedAnswer("It does.", "It was another result."),
         numbers={},
         records=(),
         registered=registered,
@@ -90,13 +103,28 @@ def index(studies, tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
     for study in REGISTER.studies:
         (folder / f"{study}.pdf").touch()
-        for figure in ("effects", "tiers"):
-            path = folder / study / "figures" / f"{figure}.svg"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
     path = folder / "index.html"
-    path.write_text(render(studies, plan_key="0" * 16, anonymous=False), encoding="utf-8")
+    path.write_text(render(studies, plan_key="0" * 16), encoding="utf-8")
     return path
+
+
+@pytest.fixture(scope="module")
+def axe(pytestconfig):
+    """The script of axe-core, which checks a page against rules of accessibility."""
+    version, checksum = AXE
+    folder = pytestconfig.cache.mkdir(f"axe-core-{version}")
+    path = folder / "package" / "axe.min.js"
+    if not path.exists():
+        if shutil.which("npm") is None:
+            pytest.skip("needs npm (apt-get install npm)")
+        command = ["npm", "pack", "--silent", f"axe-core@{version}"]
+        packed = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+        if packed.returncode:
+            pytest.skip(f"needs axe-core {version} from the registry of npm")
+        with tarfile.open(folder / packed.stdout.strip()) as archive:
+            archive.extract("package/axe.min.js", folder, filter="data")
+    assert sha256(path) == checksum
+    return path.read_text(encoding="utf-8")
 
 
 def choose(page, **fields):
@@ -111,61 +139,15 @@ def word_of(verdict, study):
     return outcome(verdict, study.registered) if verdict.primary else "secondary"
 
 
-def test_every_theorem_with_its_counts_is_on_the_first_screen(page, index, rows):
-    page.open(index, 1280, 800)
-    seen = page.ask("""Object.fromEntries(
-        Array.from(document.querySelectorAll(".theorems tbody tr")).map((row) => {
-          const box = row.getBoundingClientRect();
-          const counts = Array.from(row.querySelectorAll("td .count"));
-          const inside = (part) => part.getBoundingClientRect().right <= innerWidth;
-          const whole = box.top >= 0 && box.bottom <= innerHeight && counts.every(inside);
-          const numbers = counts.map((cell) => Number(cell.textContent));
-          return [row.cells[0].dataset.theorem, [whole, numbers]];
-        }))""")
-    assert set(seen) == {claim.theorem for own in REGISTER.studies.values() for claim in own.claims}
-    assert len(seen) > 10
-    for theorem, (whole, counts) in seen.items():
-        assert whole, theorem
-        own = [verdict for verdict, _ in rows if verdict.theorem == theorem]
-        assert sum(x for x in counts if x is not None) == len(own)
-    assert page.errors == []
-    assert page.requests[-1:] == [index.as_uri()]
-    assert set(page.requests) <= {index.as_uri(), "about:blank"}
-
-
-def test_columns_sort_both_ways_and_rows_without_a_number_stay_last(page, index, rows):
-    page.open(index, 1280, 800)
-    head = "document.querySelector('th[data-key=effect]')"
-    effects = {verdict.id: verdict.effect for verdict, _ in rows}
-    for direction, sign in (("ascending", 1), ("descending", -1)):
-        page.ask(f"{head}.querySelector('button').click()")
-        assert page.ask(f"{head}.getAttribute('aria-sort')") == direction
-        order = page.ask(ORDER)
-        assert sorted(order) == sorted(effects)
-        assert order == sorted(order, key=lambda row: sign * effects[row])
-    others = "document.querySelectorAll('#index th[aria-sort]:not([aria-sort=none])').length"
-    assert page.ask(others) == 1
-    page.ask("document.querySelector('[data-index=\"9\"]').dataset.effect = ''")
-    for _ in range(2):
-        page.ask(f"{head}.querySelector('button').click()")
-        assert page.ask(ORDER)[-1] == rows[8][0].id
-
-
 FILTERS = [
     ({"verdict": "refuted"}, lambda row, study: word_of(row, study) == "refuted"),
-    (
-        {"theorem": "thm:coupling", "source": "D"},
-        lambda row, study: row.theorem == "thm:coupling" and row.source == "document",
-    ),
-    ({"kind": "certificate"}, lambda row, study: row.primary and row.kind == "exact"),
-    ({"kind": "secondary"}, lambda row, study: not row.primary),
+    ({"verdict": "holds"}, lambda row, study: word_of(row, study) == "holds"),
+    ({"theorem": "thm:coupling"}, lambda row, study: row.theorem == "thm:coupling"),
     ({"study": "exp7"}, lambda row, study: study.verdicts.study == "exp7"),
     ({"text": "WORST length"}, lambda row, study: "worst length" in row.statement),
     (
-        {"registered": "exploratory", "kind": "seeds"},
-        lambda row, study: (
-            row.primary and row.kind != "exact" and study.registered[row.id].exploratory
-        ),
+        {"verdict": "exploratory", "text": "judged otherwise"},
+        lambda row, study: word_of(row, study) == "exploratory",
     ),
 ]
 
@@ -174,44 +156,52 @@ def test_filters_leave_exactly_the_matching_rows(page, index, rows):
     page.open(index, 1280, 800)
     for fields, kept in FILTERS:
         choose(page, **fields)
-        expected = [verdict.id for verdict, study in rows if kept(verdict, study)]
-        assert 0 < len(expected) < len(rows)
-        assert page.ask(ORDER) == expected, fields
+        expected = {verdict.id for verdict, study in rows if kept(verdict, study)}
+        assert 0 < len(expected) < len(rows), fields
+        assert set(page.ask(SHOWN)) == expected, fields
+        assert page.ask(SEEN) == page.ask(SHOWN)
         output = page.ask("document.getElementById('shown').value")
-        assert output == f"{len(expected)} of {len(rows)} claims"
+        assert output == f"{len(expected)} of {len(rows)} rows"
         fragment = page.ask("location.hash")
         page.ask("document.querySelector('[type=reset]').click()")
         page.ask("new Promise((done) => setTimeout(done, 20))")
-        assert len(page.ask(ORDER)) == len(rows)
+        assert len(page.ask(SHOWN)) == len(rows)
     page.open(index, 1280, 800, fragment=fragment)
-    assert page.ask(ORDER) == expected
+    assert set(page.ask(SHOWN)) == expected
+    assert page.errors == []
+    assert set(page.requests) <= {index.as_uri() + fragment, index.as_uri(), "about:blank"}
 
 
-def test_the_page_works_by_keyboard_alone(page, index, rows):
+def test_judged_claims_are_in_sight_and_others_on_demand(page, index, rows):
+    page.open(index, 1280, 800)
+    judged = {row.id for row, _ in rows if row.primary and not row.is_check}
+    assert set(page.ask(SEEN)) == judged < {row.id for row, _ in rows}
+    for width in (1280, 360):
+        page.open(index, width, 800)
+        assert page.ask("document.forms[0].getBoundingClientRect().bottom") < 800
+
+
+def test_an_anchor_opens_its_row_and_clears_a_filter_that_hides_it(page, index, rows):
+    secondary = next(row.id for row, _ in reversed(rows) if not row.primary)
+    for fragment in (f"#{secondary}", "#exp13.3"):
+        page.open(index, 1280, 800, fragment=fragment)
+        assert page.ask(IN_VIEW.format(fragment[1:]))
+        choose(page, study="exp1")
+        page.ask(f"location.hash = {fragment!r}")
+        page.wait(IN_VIEW.format(fragment[1:]), 5)
+        assert page.ask("location.hash") == fragment
+        assert len(page.ask(SHOWN)) == len(rows)
+
+
+def test_the_page_works_by_keyboard_alone(page, index):
     page.open(index, 1280, 800)
     page.press("Tab")
     assert page.ask(f"{FOCUS}.className") == "skip"
-    page.press("Tab")
-    theorem = page.ask(f"{FOCUS}.closest('th').dataset.theorem")
-    assert page.ask(f"{FOCUS}.matches(':focus-visible') && getComputedStyle({FOCUS}).outlineStyle")
-    assert page.ask(f"getComputedStyle({FOCUS}).outlineStyle") == "solid"
     page.press("Enter")
-    own = [verdict.id for verdict, _ in rows if verdict.theorem == theorem]
-    assert page.ask(ORDER) == own
-    assert page.ask(f"{FOCUS}.getAttribute('aria-pressed')") == "true"
-    page.press("Space")
-    assert len(page.ask(ORDER)) == len(rows)
-    for _ in range(40):
-        page.press("Tab")
-        if page.ask(f"{FOCUS}.closest('th')?.dataset.key") == "rank":
-            break
-    page.press("Space")
-    assert page.ask(f"{FOCUS}.closest('th').getAttribute('aria-sort')") == "ascending"
+    assert page.ask(f"{FOCUS}.id") == "claims"
+    page.press("Tab")
+    assert page.ask(f"{FOCUS}.matches('summary:focus-visible')")
     assert page.ask(f"getComputedStyle({FOCUS}).outlineStyle") == "solid"
-    for _ in range(10):
-        page.press("Tab")
-        if page.ask(f"{FOCUS}.tagName") == "SUMMARY":
-            break
     page.press("Enter")
     assert page.ask(f"{FOCUS}.parentElement.open") is True
     fields = "Array.from(document.forms[0].elements).filter((field) => field.name)"
@@ -221,9 +211,7 @@ def test_the_page_works_by_keyboard_alone(page, index, rows):
 def test_every_link_leads_somewhere(page, index):
     page.open(index, 1280, 800)
     links = page.ask("Array.from(document.links).map((link) => link.getAttribute('href'))")
-    ids = set(
-        page.ask("Array.from(document.querySelectorAll('[id]')).map((element) => element.id)")
-    )
+    ids = set(page.ask("Array.from(document.querySelectorAll('[id]'), (part) => part.id)"))
     assert len(links) > len(ids) > 100
     for link in set(links):
         path, anchor = urldefrag(link)
@@ -233,7 +221,7 @@ def test_every_link_leads_somewhere(page, index):
 @pytest.mark.parametrize("width", [320, 360, 900, 1230])
 def test_the_page_never_scrolls_sideways(page, index, width):
     page.open(index, width, 800)
-    page.ask("document.querySelectorAll('details').forEach((element) => { element.open = true; })")
+    page.ask(OPEN)
     assert page.ask("document.documentElement.scrollWidth") <= width
     outside = page.ask("""Array.from(document.querySelectorAll("body *")).filter((element) => {
         const box = element.getBoundingClientRect();
@@ -242,11 +230,24 @@ def test_the_page_never_scrolls_sideways(page, index, width):
     assert outside == []
 
 
-def test_without_a_script_it_is_a_plain_table_of_all_claims(page, index, rows):
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_axe_finds_no_violation(page, index, axe, width, scheme):
+    page.open(index, width, 800, scheme=scheme)
+    page.ask(OPEN)
+    page.ask(f"{axe}; 0")
+    found = page.ask(
+        "axe.run().then((result) => result.violations.map((rule) => "
+        "[rule.id, ...rule.nodes.slice(0, 3).map((node) => node.html)]))"
+    )
+    assert found == []
+    assert (
+        page.ask("getComputedStyle(document.body).backgroundColor")
+        == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 23, 29)"}[scheme]
+    )
+
+
+def test_without_a_script_it_is_a_plain_page_of_all_claims(page, index, rows):
     page.open(index, 1280, 800, script=False)
-    assert page.ask(ORDER) == [verdict.id for verdict, _ in rows]
+    assert set(page.ask(SHOWN)) == {verdict.id for verdict, _ in rows}
     assert page.ask("document.forms[0].hidden") is True
-    assert page.ask("document.querySelectorAll('button:not(form button)').length") == 0
-    names = {claim.theorem for own in REGISTER.studies.values() for claim in own.claims}
-    heads = "document.querySelectorAll('.theorems tbody th')"
-    assert set(page.ask(f"Array.from({heads}).map((head) => head.dataset.theorem)")) == names

@@ -41,7 +41,7 @@ def first_page(
     ``failed`` of ``trained`` seeds have no result.
     """
     judged = study.judged
-    notes, marks = row_marks(study, registered)
+    texts, marks = row_marks(study, registered)
     figures = drawn["figures"]
     return {
         "question": drawn["question"],
@@ -56,13 +56,15 @@ def first_page(
             | {
                 "label": label if label in theorems else "",
                 "rows": [
-                    _row(row, registered, marks[row.id]) for row in judged if row.theorem == label
+                    front_row(row, registered, marks[row.id])
+                    for row in judged
+                    if row.theorem == label
                 ],
             }
             for label in dict.fromkeys(row.theorem for row in judged)
         ],
         "checks": checks_text(study.checks),
-        "notes": [{"mark": mark, "text": text} for mark, text in notes.items()],
+        "notes": [{"mark": mark, "text": text} for mark, text in texts.items()],
     }
 
 
@@ -76,15 +78,16 @@ def row_marks(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The notes of the judged rows, each once by its mark, and the marks of every row."""
     judged = study.judged
-    texts = dict.fromkeys(text for row in judged for text in _notes(row, registered))
+    texts = dict.fromkeys(text for row in judged for text in notes(row, registered))
     marks = {text: _mark(i) for i, text in enumerate(texts)}
     return (
         {mark: text for text, mark in marks.items()},
-        {row.id: ", ".join(marks[text] for text in _notes(row, registered)) for row in judged},
+        {row.id: ", ".join(marks[text] for text in notes(row, registered)) for row in judged},
     )
 
 
-def _row(row: Row, registered: Mapping[str, Registration], marks: str) -> dict[str, Any]:
+def front_row(row: Row, registered: Mapping[str, Registration], marks: str = "") -> dict[str, Any]:
+    """What the first page prints of a row; ``marks`` are those of its notes."""
     word = outcome(row, registered)
     return {
         "id": row.id.removeprefix("exp"),
@@ -113,14 +116,14 @@ def _value(row: Row) -> str:
     return f"{numbers['effect']} {numbers['interval']}"
 
 
-def _notes(row: Row, registered: Mapping[str, Registration]) -> list[str]:
+def notes(row: Row, registered: Mapping[str, Registration]) -> list[str]:
     """Why a row is withheld, undecided or exploratory, and other notes of the judge."""
     said = [note for note in row.notes if not note.startswith(DECIDED)]
-    notes = [*([f"withheld: {row.withheld}"] if row.withheld else []), *said]
+    texts = [*([f"withheld: {row.withheld}"] if row.withheld else []), *said]
     if outcome(row, registered) == "exploratory":
         judged = f"{registered[row.id].text}; judged {row.word}"
-        return [*notes, judged]
-    return notes
+        return [*texts, judged]
+    return texts
 
 
 def _mark(index: int) -> str:

@@ -10,8 +10,7 @@ from journeylab.stages.running import Call
 
 def run(call: Call) -> None:
     """plan, all results and drawn folders → the page with its checksum; same input, same bytes."""
-    anonymous = call.plan.settings["anonymous"]
-    page = render(read_judged(call), plan_key=call.plan.key, anonymous=anonymous)
+    page = render(read_judged(call), plan_key=call.plan.key)
     with write_atomic(call.output) as partial:
         partial.write_text(page, encoding="utf-8")
         seal(partial)
