@@ -335,7 +335,6 @@ def evidence(
                 for row in verdicts.verdicts
             },
             register="fedcba9876543210",
-            read={row.id: [run for run, _ in ran] for row in verdicts.verdicts},
             theorems=THEOREMS,
         )
         for verdicts, path, ran in (

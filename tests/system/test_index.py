@@ -78,7 +78,6 @@ def study_of(name, claims, rng):
         records=(),
         registered=registered,
         register="",
-        read=dict.fromkeys(registered, ()),
         theorems={
             row.theorem: TheoremText("Theorem on permutation-invariant repositories", "It says so.")
             for row in verdicts

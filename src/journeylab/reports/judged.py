@@ -19,7 +19,7 @@ class JudgedStudy(NamedTuple):
 
     ``folder`` holds its figures and tables; ``content`` and ``numbers`` are content.json and
     numbers.json of that folder. ``register`` is a hash of the study's rows as they are judged;
-    ``read`` are the runs that each row reads; ``theorems`` are the texts of theorems by label.
+    ``theorems`` are the texts of theorems by label.
     """
 
     verdicts: StudyRows
@@ -29,7 +29,6 @@ class JudgedStudy(NamedTuple):
     records: Sequence[tuple[RunRecord, RunHost]]
     registered: Mapping[str, Registration]
     register: str
-    read: Mapping[str, Sequence[RunRecord]]
     theorems: Mapping[str, TheoremText] = MappingProxyType({})
     answer: PrintedAnswer = PrintedAnswer("")
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from journeylab.claims.hashes import register_hash
 from journeylab.claims.registration import read_history, registrations
-from journeylab.claims.schema import Register, is_read
+from journeylab.claims.schema import Register
 from journeylab.claims.theorems import Theorems
 from journeylab.records.files import read_json, verify
 from journeylab.records.plans import Plan
-from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
+from journeylab.records.runs import read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.answers import Answer, print_answer
 from journeylab.reports.judged import JudgedStudy
@@ -63,7 +63,6 @@ def read_judged(call: Call) -> list[JudgedStudy]:
                 records=records,
                 registered=registered,
                 register=register_hash(register, study),
-                read=_read(register, study, records),
                 theorems=theorems,
                 answer=print_answer(answer, verdicts, theorems, registered),
             )
@@ -84,16 +83,3 @@ def read_theorem_texts(plan: Plan) -> dict[str, TheoremText]:
     """The theorems of a plan in print, by label; a plan without them has none."""
     written = plan.settings.get("theorems")
     return theorem_texts(Theorems.model_validate(written)) if written else {}
-
-
-def _read(
-    register: Register, study: str, records: Sequence[tuple[RunRecord, RunHost]]
-) -> dict[str, list[RunRecord]]:
-    """The runs of every row of a study; a study without a register has no rows."""
-    claims = register.studies.get(study)
-    if claims is None:
-        return {}
-    return {
-        claim.id: [run for run, _ in records if is_read(claims, claim, run.arm, run.variant)]
-        for claim in claims.claims
-    }
