@@ -54,7 +54,13 @@ QUESTIONS = [
 
 
 def described(evidence, questions=QUESTIONS, **more):
-    known = {"title": "Response", "unasked": ["exp7.s1"], "plan_key": KEY, "anonymous": False}
+    known = {
+        "title": "Response",
+        "about": "No review yet.",
+        "unasked": ["exp7.s1"],
+        "plan_key": KEY,
+        "anonymous": False,
+    }
     return describe_response(questions, evidence, **(known | more))
 
 
@@ -154,7 +160,7 @@ def test_the_pdf_prints_every_number_and_is_byte_stable(response_data, evidence,
             assert row["value"].replace("\u202f", " ") in text.replace("\u202f", " ")
     first = " ".join(pages(output)[0].split())
     assert re.search(r"both No by [\d.]+ \d+", first)
-    assert "registered" in first
+    assert "No review yet. A claim is fixed before the runs" in first
     assert "From a journey to a recurrence" in text
     assert not re.search(r"(native|7a|7b-held)/\w", text)
     again = tmp_path / "again.pdf"

@@ -31,6 +31,7 @@ def run(call: Call) -> None:
         [Question(point, rows_of(point, register)) for point in response.points],
         studies,
         title=response.title,
+        about=response.about,
         unasked=[row for row in unasked(response, register) if row.partition(".")[0] in known],
         plan_key=plan.key,
         anonymous=plan.settings["anonymous"],

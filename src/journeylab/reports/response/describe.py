@@ -55,7 +55,7 @@ def describe_response(
     studies: Sequence[JudgedStudy],
     *,
     title: str,
-    about: str | None = None,
+    about: str | None,
     unasked: Sequence[str],
     plan_key: str,
     anonymous: bool,
