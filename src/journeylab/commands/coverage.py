@@ -12,8 +12,8 @@ from journeylab.wording.verdicts import capital
 
 HEAD = ("Section", "Statement", "Claims")
 LEGEND = (
-    "Every checkable statement of the source documents, with the claims that test it. D: judged, "
-    "as the document states it; C: judged, corrected; s: a secondary measurement."
+    "Every checkable statement of the source documents, with the claims that test it. D: judged as "
+    "the document states it; the others are corrected. An s in the number: a secondary measurement."
 )
 
 
@@ -30,12 +30,10 @@ def coverage() -> None:
 
 def _tests(statement: Statement, known: Mapping[str, Claim]) -> Iterator[str]:
     if statement.claims:
-        yield ", ".join(f"{name} {_kind(known[name])}" for name in statement.claims)
+        yield ", ".join(f"{name}{_mark(known[name])}" for name in statement.claims)
     if statement.untested:
         yield f"not tested: {statement.untested}" if not statement.claims else statement.untested
 
 
-def _kind(claim: Claim) -> str:
-    if not claim.primary:
-        return "s"
-    return "D" if claim.source == "document" else "C"
+def _mark(claim: Claim) -> str:
+    return " D" if claim.primary and claim.source == "document" else ""
