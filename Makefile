@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 CORES  ?= all
+LATEXMK ?= latexmk
 # Each set of requirements has its own environment, so that running jobs keep theirs. `.venv` is a
 # link to the current one.
 KEY    := $(shell cat constraints.txt pyproject.toml requirements.lock | cksum | cut -d ' ' -f 1)
@@ -40,6 +41,17 @@ UV         := build/uv
 .DELETE_ON_ERROR:
 .PHONY: help setup lock all arxiv paper docs recorded deposit quick ui check format test test-system torture slurm-demo slurm-stop verify bench gallery unlock clean
 
+# What cannot succeed is said before the environment is made.
+STUDIES := $(sort $(foreach folder,$(wildcard src/journeylab/studies/exp*_*),$(firstword $(subst _, ,$(notdir $(folder))))))
+UNKNOWN := $(filter-out $(STUDIES),$(filter exp%,$(MAKECMDGOALS)))
+$(if $(UNKNOWN),$(error there is no study $(UNKNOWN); there are $(STUDIES)))
+ifneq ($(filter paper,$(MAKECMDGOALS)),)
+$(if $(shell command -v $(LATEXMK)),,$(error $(LATEXMK) is missing, which typesets the manuscript; on Debian: apt-get install latexmk texlive-latex-extra))
+endif
+
+.DEFAULT:
+	@$(PYTHON) -c 'import difflib, sys; name, *known = sys.argv[1:]; sys.exit(f"error: there is no target {name}; near: " + ", ".join(difflib.get_close_matches(name, known, 3) or known))' $@ $$($(MAKE) -s help | awk '{print $$2}')
+
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z%0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -71,7 +83,7 @@ paper: setup ## typeset the manuscript of paper/: build/paper/paper.pdf; with qu
 	$(RUN) $(if $(QUICK),--config scale=quick root=build/quick --,$(if $(RECORDED),--config evidence=only --)) \
 	  $$(sed -n 's|^[[:space:]]*\\study{\(exp[0-9][0-9]*\)}.*|$(if $(QUICK),build/quick/)reports/\1.pdf|p' paper/*.tex)
 	journeylab paper $(if $(QUICK),--root build/quick)
-	latexmk -pdf -cd -interaction=nonstopmode -halt-on-error build/paper/paper.tex
+	$(LATEXMK) -pdf -cd -interaction=nonstopmode -halt-on-error build/paper/paper.tex
 
 docs: setup $(PDOC) ## guide, gallery and API as HTML: build/docs/index.html
 	PYTHONPATH=$(PDOC):src python tools/pages.py build/docs

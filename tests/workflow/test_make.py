@@ -228,6 +228,24 @@ def test_too_old_a_python_gives_one_error_line(checkout: Checkout) -> None:
     assert line == (f"error: {old} is Python 3.9; 3.11 or later is needed: make PYTHON=python3.12")
 
 
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("exp77", "there is no study exp77; there are exp1."),
+        ("tset", "there is no target tset; near: test"),
+        ("paper", "no-latexmk is missing"),
+    ],
+)
+def test_what_cannot_succeed_is_said_before_the_set_up(
+    checkout: Checkout, target: str, said: str
+) -> None:
+    (checkout.path / "src/journeylab/studies/exp1_any").mkdir(parents=True)
+    code, output = checkout.make(target, LATEXMK="no-latexmk")
+    assert code
+    assert said in output
+    assert not checkout.environments()
+
+
 def test_git_ignores_environments(checkout: Checkout) -> None:
     checkout.make()
     shutil.copy2(PROJECT / ".gitignore", checkout.path)
@@ -275,14 +293,17 @@ def papers(request: pytest.FixtureRequest, checkout: Checkout) -> Checkout:
 def test_a_paper_needs_the_studies_that_it_names(papers: Checkout) -> None:
     text = "\\study{exp5}\n\t \\study{exp12}% numbers\n% \\study{exp7}\n"
     (papers.path / "paper/any.tex").write_text(text)
-    assert "ran reports/exp5.pdf reports/exp12.pdf\n" in papers.make("paper", RUN="@echo ran")[1]
+    assert (
+        "ran reports/exp5.pdf reports/exp12.pdf\n"
+        in papers.make("paper", RUN="@echo ran", LATEXMK="true")[1]
+    )
 
 
 @pytest.mark.parametrize("text", ["% \\study{exp5}\n", "\\study{exp}\n", None])
 def test_a_paper_that_names_no_study_runs_nothing(papers: Checkout, text: str | None) -> None:
     if text is not None:
         (papers.path / "paper/any.tex").write_text(text)
-    code, output = papers.make("paper", RUN="@echo ran")
+    code, output = papers.make("paper", RUN="@echo ran", LATEXMK="true")
     assert code == 2
     assert re.search(r"^error: paper/\*\.tex: no file names a study; .*\\study\{exp", output, re.M)
     assert "ran" not in output.split()

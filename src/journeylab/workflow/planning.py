@@ -104,6 +104,10 @@ class _Lazy(dict[str, T]):
         return made
 
 
+SHARED = ("response.json", "response.pdf", "response.md", "response.tar.gz", "index.html")
+"""The reports on all studies."""
+
+
 class WorkflowPlan:
     """A validated configuration and register, and the jobs that follow from them.
 
@@ -476,9 +480,13 @@ class WorkflowPlan:
         }
 
     def check_targets(self, files: Iterable[str]) -> None:
-        """Refuse a file of a study that is not configured; raises UserError."""
+        """Refuse a file of a study that is not configured, or no report; raises UserError."""
+        reports = self.folder("reports")
+        made = [f"{reports}/{name}" for name in (*SHARED, *(f"{s}.pdf" for s in self.studies))]
         for file in files:
             study = self._study_of(file)
+            if study is None and str(PurePath(file).parent) == reports and file not in made:
+                raise UserError(f"{file}: no such report;{accepted(file, made)}")
             if study in self.evidence and study not in self.studies:
                 raise UserError(
                     f"{file}: no look at {study} has evidence of all its runs; "
