@@ -238,7 +238,7 @@ def _row(row: Row, registered: Mapping[str, Registration]) -> dict[str, Any]:
     return {
         "id": row.id,
         "source": source_letter(row),
-        "statement": row.statement,
+        "statement": f"{row.statement.removesuffix('.')}.",
         "lanes": [lane._asdict() for lane in strip(row)],
         "value": _value(row),
         "region": row.region_text,
