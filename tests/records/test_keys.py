@@ -21,19 +21,21 @@ import json, sys
 from journeylab.catalogue import discover, key_modules
 from journeylab.records.fingerprint import hash_module, hash_modules
 
-def keys():
-    hash_module.cache_clear()
-    return {{f"{{stage}} {{study}}": hash_modules(key_modules(stage, study), hash_module)
-            for stage in {NUMBERS!r} for study in discover()}}
+jobs = {{f"{{stage}} {{study}}": key_modules(stage, study)
+        for stage in {NUMBERS!r} for study in discover()}}
+known = {{module: hash_module(module) for modules in jobs.values() for module in modules}}
 
-before, moved = keys(), {{}}
+def keys(hashes):
+    return {{job: hash_modules(modules, hashes.get) for job, modules in jobs.items()}}
+
+before, moved = keys(known), {{}}
 for edited in json.load(sys.stdin):
-    texts = {{name: open(name).read() for name in edited}}
-    for name, text in texts.items():
-        open(name, "w").write(text + "\\nEDITED = 1\\n")
-    moved[" ".join(edited)] = [name for name, key in keys().items() if key != before[name]]
-    for name, text in texts.items():
-        open(name, "w").write(text)
+    names = [f"journeylab.{{module}}" for module in edited]
+    for name in names:
+        open(name.replace(".", "/") + ".py", "a").write("\\nEDITED = 1\\n")
+    hash_module.cache_clear()
+    after = keys(known | {{name: hash_module(name) for name in names}})
+    moved[" ".join(edited)] = [job for job in jobs if after[job] != before[job]]
 json.dump(moved, sys.stdout)
 """
 
@@ -69,11 +71,6 @@ MOVED: dict[str, Callable[[set[tuple[str, str]]], bool]] = {
 """Deciding module → condition on the keys that an edit of it changes."""
 
 
-def path_of(module: str) -> str:
-    path = Path(module.replace(".", "/"))
-    return str(path / "__init__.py" if (PACKAGE / path).is_dir() else path.with_suffix(".py"))
-
-
 def copied(folder: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PACKAGE, folder / "journeylab", ignore=ignored)
@@ -103,8 +100,8 @@ def python(script: str, source: Path, **more: str) -> subprocess.CompletedProces
 def moved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[tuple[str, str]]]:
     """Edited modules → the (stage, study) pairs whose keys change."""
     package = copied(tmp_path_factory.mktemp("edited"))
-    edits = [list(map(path_of, BOOKKEEPING)), *([path_of(module)] for module in MOVED)]
-    done = python(KEYS, package.parent, cwd=package, input=json.dumps(edits))
+    edits = [list(BOOKKEEPING), *([module] for module in MOVED)]
+    done = python(KEYS, package.parent, cwd=package.parent, input=json.dumps(edits))
     return {
         edited: {tuple(job.split()) for job in jobs}  # type: ignore[misc]
         for edited, jobs in json.loads(done.stdout).items()
@@ -112,13 +109,13 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[tuple[str, 
 
 
 def test_edited_bookkeeping_changes_no_key_of_a_number(moved):
-    assert moved[" ".join(map(path_of, BOOKKEEPING))] == set()
+    assert moved[" ".join(BOOKKEEPING)] == set()
     assert len(BOOKKEEPING) >= 10
 
 
 @pytest.mark.parametrize("module", MOVED)
 def test_an_edited_deciding_module_changes_the_right_keys(moved, module):
-    assert MOVED[module](moved[path_of(module)]), moved[path_of(module)]
+    assert MOVED[module](moved[module]), moved[module]
 
 
 @pytest.mark.parametrize(("stage", "study"), sorted(JOBS))
