@@ -70,12 +70,16 @@ def _answers(known: list[_Known], register: Register, *, markdown: bool) -> Iter
         authored = read_answer(study_folder(study), register.studies.get(study))
         answer = print_answer(authored, rows, theorems, registered)
         text = " ".join(filter(None, (answer.note, answer.text)))
-        lines.append((study, metrics_part(study).QUESTION, text))
+        words = metrics_part(study)
+        lines.append((study, words.TITLE, words.QUESTION, text))
     if markdown:
-        linked = [(f"[{study}](docs/gallery/{study}.pdf)", *rest) for study, *rest in lines]
-        yield printed_table(("Study", "Question", "Answer"), linked, markdown=True)
+        linked = [
+            (f"[{title.partition(':')[0]}](docs/gallery/{study}.pdf)", text)
+            for study, title, _, text in lines
+        ]
+        yield printed_table(("Study", "Answer"), linked, markdown=True)
         return
-    for study, question, text in lines:
+    for study, _, question, text in lines:
         yield from textwrap.wrap(f"{study}: {question}", 96)
         yield from textwrap.wrap(text, 96, initial_indent="    ", subsequent_indent="    ")
 
