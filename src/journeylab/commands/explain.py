@@ -1,6 +1,6 @@
 """``journeylab explain exp7.2``: a claim, its numbers, and the files and runs they rest on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +11,7 @@ from journeylab.claims.schema import Register, is_read
 from journeylab.commands.results import (
     RECORDED,
     ROOT,
+    answer_text,
     current_register,
     judged_records,
     printed_theorems,
@@ -21,7 +22,7 @@ from journeylab.config import UserError, accepted
 from journeylab.records.files import read_origin, sha256
 from journeylab.records.plans import HISTORY
 from journeylab.records.repair import settings_of
-from journeylab.records.runs import RunHost
+from journeylab.records.runs import RunHost, RunRecord
 from journeylab.records.stages import output_path
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.wording.rows import Row
@@ -46,22 +47,32 @@ def explain(
     row = next((row for row in verdicts.verdicts if row.id == name), None)
     if row is None:
         raise UserError(f"{name} has no verdict yet; `make {study}` judges it")
-    sources = [RECORDED] if recorded else _sources(root, row, verdicts, register, hashes=hashes)
-    for line in (*explanation(row, verdicts, printed_theorems()), "", *sources):
+    if recorded:
+        states, sources = {}, [RECORDED]
+    else:
+        records = list(judged_records(root, verdicts))
+        pairs = [(run, host) for _, run, host in records]
+        history = read_history(root / "plans" / study / HISTORY)
+        states = registrations(register, study, pairs, history)
+        sources = [f"registration: {states[name].text}"]
+        sources += _sources(root, row, verdicts, records, register, hashes=hashes)
+    answer = f"answer of {study}: {answer_text(verdicts, register, states)}"
+    for line in (*explanation(row, verdicts, printed_theorems()), "", answer, "", *sources):
         typer.echo(line)
 
 
 def _sources(
-    root: Path, row: Row, judged: StudyVerdicts, register: Register, *, hashes: bool
+    root: Path,
+    row: Row,
+    judged: StudyVerdicts,
+    records: Sequence[tuple[Path, RunRecord, RunHost]],
+    register: Register,
+    *,
+    hashes: bool,
 ) -> Iterator[str]:
     """From the verdict back to measurements, runs, data and commits."""
     study = judged.study
     claims, claim = register.studies[study], register.by_id[row.id]
-    records = list(judged_records(root, judged))
-    pairs = [(run, host) for _, run, host in records]
-    history = read_history(root / "plans" / study / HISTORY)
-    states = registrations(register, study, pairs, history)
-    yield f"registration: {states[row.id].text}"
     verdicts, table = (output_path(root, stage, study=study) for stage in ("judge", "collect"))
     origin, table_hash = read_origin(verdicts), sha256(table)
     if origin and origin.inputs["measurements"] != table_hash:

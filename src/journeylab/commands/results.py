@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from journeylab.catalogue import arms, labels
+from journeylab.catalogue import arms, labels, study_folder
 from journeylab.claims.reference import read_reference
 from journeylab.claims.register import read_register
 from journeylab.claims.schema import APART, Register
@@ -16,7 +16,8 @@ from journeylab.records.files import read_json
 from journeylab.records.repair import settings_of
 from journeylab.records.runs import RunHost, RunRecord, find_runs, read_host, read_run
 from journeylab.records.stages import output_path
-from journeylab.records.verdicts import StudyVerdicts
+from journeylab.records.verdicts import Registration, StudyVerdicts
+from journeylab.reports.answers import print_answer, read_answer
 from journeylab.wording.rows import StudyRows, in_words, recorded_rows
 from journeylab.wording.verdicts import TheoremText, theorem_texts
 from journeylab.workflow.planning import WorkflowPlan
@@ -70,6 +71,13 @@ def reference_rows(study: str, register: Register) -> StudyRows | None:
     if known is None or known.revision != claims.revision:
         return None
     return recorded_rows(known, claims, labels(study), arms(study))
+
+
+def answer_text(rows: StudyRows, register: Register, registered: Mapping[str, Registration]) -> str:
+    """The answer to the question of a study, behind a note if it is not its author's."""
+    authored = read_answer(study_folder(rows.study), register.studies.get(rows.study))
+    answer = print_answer(authored, rows, printed_theorems(), registered)
+    return " ".join(filter(None, (answer.note, answer.text)))
 
 
 def judged_studies(root: Path) -> list[str]:

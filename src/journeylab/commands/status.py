@@ -7,13 +7,14 @@ from typing import Annotated, Literal, NamedTuple
 
 import typer
 
-from journeylab.catalogue import metrics_part, study_folder
+from journeylab.catalogue import metrics_part
 from journeylab.claims.registration import read_history, registrations
 from journeylab.claims.schema import Register
 from journeylab.commands.results import (
     RECORDED,
     REFERENCES,
     ROOT,
+    answer_text,
     current_register,
     judged_records,
     judged_studies,
@@ -25,7 +26,6 @@ from journeylab.commands.results import (
 from journeylab.config import UserError
 from journeylab.records.plans import HISTORY
 from journeylab.records.verdicts import Registration
-from journeylab.reports.answers import print_answer, read_answer
 from journeylab.reports.summary import HEAD, count_outcomes
 from journeylab.wording.rows import StudyRows
 from journeylab.wording.verdicts import checks_text, outcome
@@ -63,13 +63,10 @@ def status(
 
 def _answers(known: list[_Known], register: Register, *, markdown: bool) -> Iterator[str]:
     """Question and answer of every study."""
-    theorems = printed_theorems()
     lines = []
     for rows, registered in known:
         study = rows.study
-        authored = read_answer(study_folder(study), register.studies.get(study))
-        answer = print_answer(authored, rows, theorems, registered)
-        text = " ".join(filter(None, (answer.note, answer.text)))
+        text = answer_text(rows, register, registered)
         words = metrics_part(study)
         lines.append((study, words.TITLE, words.QUESTION, text))
     if markdown:
