@@ -34,6 +34,8 @@ from journeylab.workflow.planning import WorkflowPlan
 PROJECT = Path(__file__).parents[1]
 COMMITTED = PROJECT / "config.yaml"
 WRITTEN = read_yaml(COMMITTED)
+FEW = WRITTEN | {"studies": {f"exp{i}": WRITTEN["studies"][f"exp{i}"] for i in (2, 3, 5, 7, 10)}}
+"""Five studies, which resolve in a third of the time of all."""
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -60,7 +62,7 @@ def override(config: dict[str, Any], arm: str, **variants: object) -> None:
 
 
 def changed(change: Change) -> dict[str, Any]:
-    content = copy.deepcopy(WRITTEN)
+    content = copy.deepcopy(FEW)
     change(content)
     return content
 
@@ -475,7 +477,7 @@ def test_studies_are_in_numeric_order(tmp_path: Path, monkeypatch: pytest.Monkey
     studies = list(discover())
     assert studies == sorted(studies, key=lambda study: int(study.removeprefix("exp")))
     backwards = changed(lambda c: c.update(studies=dict(reversed(c["studies"].items()))))
-    assert list(resolve(backwards).studies) == list(resolve(WRITTEN).studies)
+    assert list(resolve(backwards).studies) == list(FEW["studies"])
     for name in ("exp10_b", "exp9_c", "exp1_d", "exp11_a"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").touch()
