@@ -27,6 +27,7 @@ PROJECT = Path(__file__).parents[2]
 RECORDED = Path(__file__).with_name("recorded_keys.json")
 RELEASE = "265e1053b350213f0a53622c770502e5de3d9fd9"
 """The commit of version 1.1.0, whose registers are compared with today's."""
+HISTORY = History(PROJECT / "claims")
 STAGES = ("fetch", "generate", "train", "compute", "measure")
 
 
@@ -78,10 +79,9 @@ def test_no_judged_row_changes_what_decides_it() -> None:
 
 @pytest.mark.parametrize("study", discover())
 def test_register_of_the_release_stays_readable_in_git(study: str) -> None:
-    history = History(PROJECT / "claims")
-    if history.location(RELEASE) in ("shallow", "absent"):
+    if HISTORY.location(RELEASE) in ("shallow", "absent"):
         pytest.skip(f"the git history lacks the commit {RELEASE}")
-    then = history.rows(RELEASE, study)
+    then = HISTORY.rows(RELEASE, study)
     assert then is not None
     rows = judged_rows()[study]
     assert {row: then[row][0] for row in rows} == rows
@@ -91,8 +91,7 @@ def test_register_of_the_release_stays_readable_in_git(study: str) -> None:
 def test_every_judged_row_is_registered_before_its_runs(study: str) -> None:
     evidence = [read_evidence(path) for path in find_evidence(PROJECT, study).values()]
     starts = [(each.plan, each.host) for each in evidence]
-    history = History(PROJECT / "claims")
-    if any(history.location(host.commit or "") == "shallow" for _, host in starts):
+    if any(HISTORY.location(host.commit or "") == "shallow" for _, host in starts):
         pytest.skip("a shallow clone lacks the commits at which the runs started")
     states = planned().registrations(study, starts)
     judged = {row: states[row] for row in judged_rows()[study]}
