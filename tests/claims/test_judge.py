@@ -566,7 +566,7 @@ LAW_ROWS = [
 ]
 
 
-@settings(max_examples=40, phases=[Phase.generate])
+@settings(max_examples=20, phases=[Phase.generate])
 @given(
     drift=st.lists(st.sampled_from([-2.0, 0.0, 0.5, 2.0]), min_size=4, max_size=4),
     spread=st.sampled_from([0.0, 0.3, 1.0]),
