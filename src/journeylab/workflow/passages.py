@@ -118,22 +118,21 @@ def _passages(manuscript: Path, typeset: Path) -> Iterator[Passage]:
     unlisted = [
         Passage(kind, "", title, "") for title, (kind, _) in headings.items() if title not in listed
     ]
-    with _Printed(typeset.with_suffix(".pdf")) as printed:
-        for passage in (*contents, *unlisted):
-            page, line = printed.find(passage.title, passage.page)
-            _, source = headings.get(passage.title, ("", ""))
-            yield passage._replace(page=page, line=line, source=source)
-        for match in _LABEL.finditer(auxiliary):
-            label = match["label"]
-            if "@" in label:
-                continue
-            kind = _KINDS.get(label.partition(":")[0], "label")
-            of_heading = [p for p in contents if kind == "section" and p.number == match["number"]]
-            title = of_heading[0].title if of_heading else ""
-            shown = title or f"{kind} {match['number']}"
-            page, line = printed.find(shown, match["page"])
-            number = match["number"] if kind != "label" else label
-            yield Passage(kind, number, title, page, label, labels.get(label, ""), line)
+    document = _opened(typeset.with_suffix(".pdf"))
+    for passage in (*contents, *unlisted):
+        page, line = _printed(document, passage.title, passage.page)
+        _, source = headings.get(passage.title, ("", ""))
+        yield passage._replace(page=page, line=line, source=source)
+    for match in _LABEL.finditer(auxiliary):
+        label = match["label"]
+        if "@" in label:
+            continue
+        kind = _KINDS.get(label.partition(":")[0], "label")
+        of_heading = [p for p in contents if kind == "section" and p.number == match["number"]]
+        title = of_heading[0].title if of_heading else ""
+        page, line = _printed(document, title or f"{kind} {match['number']}", match["page"])
+        number = match["number"] if kind != "label" else label
+        yield Passage(kind, number, title, page, label, labels.get(label, ""), line)
 
 
 def _sources(manuscript: Path) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
@@ -158,54 +157,42 @@ def _plain(title: str) -> str:
     return " ".join(text.replace("~", " ").split())
 
 
-class _Printed:
-    """The PDF of the manuscript; without it, pages are those of LaTeX and lines are unknown.
+def _opened(path: Path) -> Any:
+    """The PDF of the manuscript; None without it."""
+    import pypdfium2
 
-    A printed line is the number that the package lineno sets in the margin. Pages that cannot be
+    with suppress(FileNotFoundError, pypdfium2.PdfiumError):
+        return pypdfium2.PdfDocument(path)
+    return None
+
+
+def _printed(document: Any, text: str, page: str) -> tuple[str, int | None]:
+    """The page of a text, and the number that the package lineno sets in the margin beside it.
+
+    `page` is known from LaTeX; without it, the first page that has the text. Pages that cannot be
     read, since LaTeX was stopped, are left out.
     """
+    import pypdfium2
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._document: Any = None
-
-    def __enter__(self) -> _Printed:
-        import pypdfium2
-
-        with suppress(FileNotFoundError, pypdfium2.PdfiumError):
-            self._document = pypdfium2.PdfDocument(self._path)
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        if self._document is not None:
-            self._document.close()
-
-    def find(self, text: str, page: str) -> tuple[str, int | None]:
-        """The page of a text, and the number in the margin beside it.
-
-        `page` is known from LaTeX; without it, the first page that has the text.
-        """
-        import pypdfium2
-
-        if self._document is None or not text:
-            return page, None
-        pages = range(len(self._document))
-        if page.isdigit() and int(page) <= len(pages):
-            pages = range(int(page) - 1, int(page))
-        for index in pages:
-            try:
-                content = self._document[index].get_textpage()
-            except pypdfium2.PdfiumError:
-                continue
-            position = content.search(text, match_case=False).get_next()
-            if position is None:
-                continue
-            left, bottom, _, top = content.get_charbox(position[0])
-            beside = content.get_text_bounded(left=0, bottom=bottom, right=left - 1, top=top)
-            margin = re.match(r"\s*(\d+)\s+\d+(?:\.\d+)*\s*$|\s*(\d+)\s*$", beside)
-            number = margin and (margin[1] or (margin[2] if _has_lines(content, left) else None))
-            return page or str(index + 1), int(number) if number else None
+    if document is None or not text:
         return page, None
+    pages = range(len(document))
+    if page.isdigit() and int(page) <= len(pages):
+        pages = range(int(page) - 1, int(page))
+    for index in pages:
+        try:
+            content = document[index].get_textpage()
+        except pypdfium2.PdfiumError:
+            continue
+        position = content.search(text, match_case=False).get_next()
+        if position is None:
+            continue
+        left, bottom, _, top = content.get_charbox(position[0])
+        beside = content.get_text_bounded(left=0, bottom=bottom, right=left - 1, top=top)
+        margin = re.match(r"\s*(\d+)\s+\d+(?:\.\d+)*\s*$|\s*(\d+)\s*$", beside)
+        number = margin and (margin[1] or (margin[2] if _has_lines(content, left) else None))
+        return page or str(index + 1), int(number) if number else None
+    return page, None
 
 
 def _has_lines(page: Any, left: float) -> bool:
