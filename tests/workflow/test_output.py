@@ -176,3 +176,12 @@ def test_the_snakemake_report_has_all_captions(project: Copy) -> None:
     captions = [json.dumps(f"<p>{figure['caption']}</p>")[1:-1] for figure in figures]
     assert captions
     assert [caption for caption in captions if caption not in text] == []
+
+
+def test_the_readme_draws_the_rules_of_a_study() -> None:
+    text = (PROJECT / "README.md").read_text(encoding="utf-8")
+    drawn = re.search(r"<!-- workflow: (.*?) -->\n```mermaid\n(.*?)```\n", text, re.DOTALL)
+    assert drawn
+    done = subprocess.run(drawn[1].split(), cwd=PROJECT, capture_output=True, text=True, check=True)
+    kept = {line for line in done.stdout.splitlines() if re.search(r"\[|-->|flowchart", line)}
+    assert kept == set(drawn[2].splitlines()), f"write these lines of `{drawn[1]}` there"
