@@ -195,6 +195,7 @@ def test_tokens_per_step_is_the_mean_number_of_predicted_tokens(make_problem, va
     assert problem.tokens_per_step == pytest.approx(seen, rel=0.02)
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_learns(make_problem, tmp_path, variant):
     problem = make_problem(variant, evaluate_every=20)
@@ -209,6 +210,7 @@ def test_every_variant_learns(make_problem, tmp_path, variant):
     assert last["perplexity_T2"] < untrained["perplexity_T2"]
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("variant", ["Aprime", "Cprime"])
 def test_as_shipped_ablation_learns(make_problem, tmp_path, variant):
     problem = make_problem(variant)

@@ -1,9 +1,11 @@
 """What tests of several studies share."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -13,6 +15,7 @@ from matplotlib.figure import Figure
 from journeylab import catalogue
 from journeylab.plotting import StudyResults, Table
 
+from ..conftest import unchecked_types
 from .gathering import draw
 
 
@@ -29,11 +32,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=behind)
 
 
+@pytest.fixture(autouse=True)
+def contracts_check_types(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The contracts of all studies check types; the tests of one study need not do it again."""
+    of_study = request.path.parent != Path(__file__).parent
+    with unchecked_types() if of_study else contextlib.nullcontext():
+        yield
+
+
 @pytest.fixture(scope="session")
 def results_of() -> Callable[[str], StudyResults]:
     """The small results of a study: ``make_results()`` in the ``results.py`` beside its tests."""
     package = __name__.rpartition(".")[0]
-    return cache(lambda study: import_module(f"{package}.{study}.results").make_results())
+
+    @cache
+    def make(study: str) -> StudyResults:
+        with unchecked_types():
+            return import_module(f"{package}.{study}.results").make_results()
+
+    return make
 
 
 @pytest.fixture(scope="session")
