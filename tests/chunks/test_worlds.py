@@ -25,6 +25,8 @@ from journeylab.streams import Streams, data_streams
 from journeylab.training import train as train_seed
 
 SEEDS, WORLDS = (100, 101), 3
+pytestmark = pytest.mark.usefixtures("unchecked")  # contracts of studies check the types
+
 TRAINING = {"steps": 6, "learning_rate": 0.003, "warmup": 2, "dropout": 0.05, "evaluate_every": 3}
 TRAINING |= {"checkpoint_every": 2}
 COMMON = {"model": {"d": 8}, "training": TRAINING}

@@ -22,7 +22,7 @@ from journeylab.streams import Streams
 from journeylab.training import Problem
 
 from ..conftest import unchecked_types
-from ..made import PROJECT
+from ..made import PROJECT, configured
 from .gathering import PILOTS, QUICK, first_of_each_arm_and_variant
 
 BUDGET = {"steps": 2, "warmup": 0, "evaluate_every": 2, "checkpoint_every": 2}
@@ -217,5 +217,11 @@ def test_an_unknown_variant_is_refused_with_the_accepted_ones(study: str) -> Non
 
 
 @pytest.mark.parametrize("study", SMALL)
-def test_every_variant_has_a_printed_name(study: str) -> None:
-    catalogue.check_words(study, QUICK.studies[study])
+def test_every_variant_has_a_printed_name_of_its_own(study: str) -> None:
+    settings = configured().studies[study]
+    catalogue.check_words(study, settings)
+    runs = list(settings.trained())
+    labels, arms = catalogue.labels(study), catalogue.arms(study)
+    printed = {(arms.get(arm, arm), labels.get(variant, variant)) for arm, variant in runs}
+    assert len(printed) == len(runs)
+    assert all(metric.label for metric in catalogue.metrics_part(study).METRICS.values())

@@ -1,7 +1,6 @@
 import pytest
 from pydantic import ValidationError
 
-from journeylab.studies.exp7_native_kg.metrics import LABELS
 from journeylab.studies.exp7_native_kg.settings import SPECS, Arm, Data
 
 
@@ -39,8 +38,3 @@ def test_primed_models_differ_in_value_aggregation_only():
         plain, prime = SPECS[name], SPECS[f"{name}prime"]
         assert prime.values == "operator"
         assert prime.model_copy(update={"values": plain.values}) == plain
-
-
-def test_every_model_has_a_distinct_printed_name():
-    assert LABELS.keys() == SPECS.keys()
-    assert len(set(LABELS.values())) == len(SPECS)
