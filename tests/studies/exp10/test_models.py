@@ -8,7 +8,7 @@ from journeylab.studies.exp10_circuit_encoders.data import circuits_of, generate
 from journeylab.studies.exp10_circuit_encoders.measure import measure, measure_headroom
 from journeylab.studies.exp10_circuit_encoders.metrics import LABELS, METRICS
 from journeylab.studies.exp10_circuit_encoders.settings import Data, Evaluation
-from journeylab.training.engine import Execution, train_seeds
+from journeylab.training import train
 
 BLIND = ("sum", "one-hot")
 
@@ -72,17 +72,9 @@ def test_an_encoder_without_wiring_learns_the_rule_of_types_below_the_ceiling(
     make_problem, tmp_path
 ):
     problem = make_problem("sum", steps=90, rows=64)
-    streams = [Streams("exp10", 1000)]
-    [trained] = train_seeds(
-        [problem],
-        problem.job.training,
-        streams,
-        tmp_path,
-        Execution("sequential", "cpu"),
-        label="x",
-        identity="",
-    )
-    model = problem.build(streams[0].generator("init"))
+    streams = Streams("exp10", 1000)
+    trained = train(problem, problem.job.training, streams, tmp_path / "checkpoint")
+    model = problem.build(streams.generator("init"))
     model.load_state_dict(trained.state)
     values = measure(problem.job, Evaluation(), problem, model.eval()).set_index("metric")["value"]
     assert set(values.index) <= set(METRICS)

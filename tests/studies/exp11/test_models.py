@@ -11,7 +11,7 @@ from journeylab.studies.exp11_sabag_pooling.measure import diagonal_mass, least_
 from journeylab.studies.exp11_sabag_pooling.metrics import METRICS
 from journeylab.studies.exp11_sabag_pooling.settings import Data, Evaluation
 from journeylab.studies.exp11_sabag_pooling.tasks import ALPHABET, SENTENCE, TARGETS, ceiling
-from journeylab.training.engine import Execution, train_seeds
+from journeylab.training import train
 
 
 def test_targets_of_every_task():
@@ -88,15 +88,8 @@ def test_sabag_learns_order_from_positions_and_not_without(make_problem, tmp_pat
     values = {}
     for variant in ("sabag", "sabag-positions"):
         problem = make_problem(variant, "first2", steps=300, rows=32, learning_rate=0.01)
-        [trained] = train_seeds(
-            [problem],
-            problem.job.training,
-            [Streams("exp11", 1000)],
-            tmp_path / variant,
-            Execution("sequential", "cpu"),
-            label="x",
-            identity="",
-        )
+        streams = Streams("exp11", 1000)
+        trained = train(problem, problem.job.training, streams, tmp_path / variant)
         model = problem.build(Streams("exp11", 1000).generator("init"))
         model.load_state_dict(trained.state)
         rows = measure(problem.job, Evaluation(), problem, model.eval())

@@ -12,7 +12,7 @@ from journeylab.studies.exp6_coupling_rank.data import draw_teacher
 from journeylab.studies.exp6_coupling_rank.models import Journey, journey_parameters, matched_heads
 from journeylab.studies.exp6_coupling_rank.settings import HEADS, TableSizes
 from journeylab.studies.exp6_coupling_rank.tables import truncations
-from journeylab.training.engine import Execution, train_seeds
+from journeylab.training import train
 
 
 def rank(scores):
@@ -108,10 +108,8 @@ def test_copies_have_independent_gradients(make_problem, build):
 
 def test_separable_heads_learn_the_smallest_error_of_their_rank(make_problem, tmp_path):
     problem = make_problem("separable", fit="scores", steps=400)
-    streams, execution = [Streams("exp6", 1000)], Execution("sequential", "cpu")
-    [trained] = train_seeds(
-        [problem], problem.job.training, streams, tmp_path, execution, label="x", identity=""
-    )
+    streams = Streams("exp6", 1000)
+    trained = train(problem, problem.job.training, streams, tmp_path / "checkpoint")
     reached = trained.curve[trained.curve["step"] == 400].set_index("metric")["value"]
     least = {heads: error for heads, error, _ in truncations(problem.scores)}
     for heads in (1, 2, 3, 4):
