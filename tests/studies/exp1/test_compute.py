@@ -279,4 +279,5 @@ def test_the_scalar_aggregator_labels_no_string_wrongly(measured):
 def test_a_scalar_aggregator_with_a_smaller_radix_labels_strings_wrongly(monkeypatch):
     # At R = 1.5 later letters outweigh the first: the planted case in which the plan is right.
     monkeypatch.setattr(certificates, "RADIX", Fraction(3, 2))
+    monkeypatch.setattr(certificates, "_anchors", lambda sizes: ())
     assert values_of(certify(), "aggregator_misjudged").item() >= 1.0
