@@ -198,8 +198,6 @@ def copy_project(path: Path, shrink: Callable[[dict[str, Any]], None] = make_tin
     if shrink is make_tiny:
         keep_tiny_claims(path / "claims")
         (path / "response.yaml").write_text(TINY_RESPONSE, encoding="utf-8")
-        # the author's answer rests on claims that a tiny copy does not have
-        next(path.glob("src/journeylab/studies/exp7_*/answer.yaml")).unlink()
         for study, names in DRAWN.items():
             [file] = path.glob(f"src/journeylab/studies/{study}_*/figures.py")
             with file.open("a", encoding="utf-8") as code:

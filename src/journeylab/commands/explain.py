@@ -56,7 +56,7 @@ def explain(
         states = registrations(register, study, pairs, history)
         sources = [f"registration: {states[name].text}"]
         sources += _sources(root, row, verdicts, records, register, hashes=hashes)
-    answer = f"answer of {study}: {answer_text(verdicts, register, states)}"
+    answer = f"answer of {study}: {answer_text(verdicts, states)}"
     for line in (*explanation(row, verdicts, printed_theorems()), "", answer, "", *sources):
         typer.echo(line)
 

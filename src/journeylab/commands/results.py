@@ -73,9 +73,9 @@ def reference_rows(study: str, register: Register) -> StudyRows | None:
     return recorded_rows(known, claims, labels(study), arms(study))
 
 
-def answer_text(rows: StudyRows, register: Register, registered: Mapping[str, Registration]) -> str:
+def answer_text(rows: StudyRows, registered: Mapping[str, Registration]) -> str:
     """The answer to the question of a study, behind a note if it is not its author's."""
-    authored = read_answer(study_folder(rows.study), register.studies.get(rows.study))
+    authored = read_answer(study_folder(rows.study))
     answer = print_answer(authored, rows, printed_theorems(), registered)
     return " ".join(filter(None, (answer.note, answer.text)))
 

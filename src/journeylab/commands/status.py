@@ -54,19 +54,19 @@ def status(
     if not known:
         raise UserError(f"{REFERENCES}: no verdicts of this register; `make all` makes them")
     if only != "theorems":
-        typer.echo("\n".join(_answers(known, register, markdown=markdown)))
+        typer.echo("\n".join(_answers(known, markdown=markdown)))
     if only is None:
         typer.echo()
     if only != "answers":
         typer.echo("\n".join(_theorems(known, markdown=markdown)))
 
 
-def _answers(known: list[_Known], register: Register, *, markdown: bool) -> Iterator[str]:
+def _answers(known: list[_Known], *, markdown: bool) -> Iterator[str]:
     """Question and answer of every study."""
     lines = []
     for rows, registered in known:
         study = rows.study
-        text = answer_text(rows, register, registered)
+        text = answer_text(rows, registered)
         words = metrics_part(study)
         lines.append((study, words.TITLE, words.QUESTION, text))
     if markdown:

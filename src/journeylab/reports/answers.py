@@ -15,7 +15,6 @@ from typing import Annotated, NamedTuple, Self
 
 from pydantic import PositiveInt, StringConstraints, model_validator
 
-from journeylab.claims.schema import StudyClaims
 from journeylab.config import Frozen, UserError, accepted, build, read_yaml
 from journeylab.records.verdicts import Registration
 from journeylab.reports.numbers import study_numbers
@@ -61,10 +60,10 @@ class PrintedAnswer(NamedTuple):
     note: str = ""
 
 
-def read_answer(folder: Path, claims: StudyClaims | None) -> Answer | None:
+def read_answer(folder: Path) -> Answer | None:
     """The answer of the study in ``folder``; None without one.
 
-    Raises UserError if a row is unknown, if a verdict is no word of verdicts, or if the text has a
+    Raises UserError if a verdict is no word of verdicts, or if the text has a
     number of a row that ``written_for`` does not name.
     """
     path = folder / FILE
@@ -73,11 +72,8 @@ def read_answer(folder: Path, claims: StudyClaims | None) -> Answer | None:
     answer = build(Answer, read_yaml(path), str(path))
     if not isinstance(answer.written_for.get(_REVISION), int):
         raise UserError(f"{path}: written_for: {_REVISION} is missing; write {_REVISION}: 1")
-    known = [claim.id for claim in claims.claims] if claims else []
     words = [*OUTCOMES, "holds", "fails"]
     for row, word in answer.words.items():
-        if row not in known:
-            raise UserError(f"{path}: written_for: {row!r} is no claim;{accepted(row, known)}")
         if word not in words:
             raise UserError(f"{path}: written_for: {row}: {word!r};{accepted(word, words)}")
     for found in PLACEHOLDER.finditer(answer.text):

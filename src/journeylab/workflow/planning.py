@@ -528,7 +528,7 @@ class WorkflowPlan:
 
     def _answer(self, study: str) -> dict[str, Any] | None:
         """The author's answer to the question of a study, as plans hold it."""
-        answer = read_answer(study_folder(study), self.register.studies.get(study))
+        answer = read_answer(study_folder(study))
         return answer.model_dump(mode="json") if answer else None
 
     def _words(self, register: Register) -> dict[str, Any]:
