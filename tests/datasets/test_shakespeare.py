@@ -19,7 +19,7 @@ from journeylab.datasets.shakespeare import (
 )
 
 TEXT = "abcdefghij" * 40
-GUIDE = Path(__file__).parents[2] / "docs" / "design.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "glossary.md"
 
 
 def settings(passage: int = 20, held_out: float = 0.25) -> Shakespeare:
