@@ -55,6 +55,7 @@ def described(evidence, review, *, anonymous=False):
         questions,
         evidence,
         title="Response",
+        about=None,
         unasked=[],
         plan_key=KEY,
         anonymous=anonymous,
@@ -171,7 +172,7 @@ def test_every_form_of_the_response_has_the_section_and_the_page(evidence, tmp_p
         with write_folder(tmp_path / "latex") as folder:
             response.write_latex(content, evidence, folder)
         written = (tmp_path / "latex/response.tex").read_text(encoding="ascii")
-        assert r"\section*{What moved since v1}" in written
+        assert r"\section{What moved since v1}" in written
         assert r"\input{tables/moved-exp7}" in written
         assert r"50 \% \& \$x\_1\$ of it" in written
         assert (tmp_path / "latex/tables/moved-exp7.tex").exists()

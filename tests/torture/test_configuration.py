@@ -104,7 +104,7 @@ def test_no_name_holds_a_path_a_command_or_markup(place: str, tally: Tally) -> N
 
 
 def test_no_name_of_a_point_is_a_path_a_command_or_markup(tally: Tally) -> None:
-    tree, read = FILES["response.yaml"]
+    [tree, *_], read = FILES["response.yaml"]
     for payload in PAYLOADS:
         hostile_tree = copy.deepcopy(tree)
         hostile_tree["points"][0]["id"] = payload
