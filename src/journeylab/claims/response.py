@@ -48,9 +48,9 @@ class ReviewPoint(Frozen):
 
 
 class Response(Frozen):
-    """The whole file. ``about`` says what the points are; a form accepts ``characters`` a reviewer.
+    """The whole file: the ``title`` of the letter, and ``about``, which says what its points are.
 
-    ``title`` is that of the letter.
+    ``characters`` is the most that a submission form accepts for one reviewer.
     """
 
     title: Text = "Response to the reviewers"

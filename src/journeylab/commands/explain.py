@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from journeylab.claims.registration import read_history, registrations
 from journeylab.claims.schema import Register, is_read
 from journeylab.commands.results import (
     RECORDED,
     ROOT,
     answer_text,
     current_register,
+    current_registrations,
     judged_records,
     printed_theorems,
     read_rows,
@@ -20,7 +20,6 @@ from journeylab.commands.results import (
 )
 from journeylab.config import UserError, accepted
 from journeylab.records.files import read_origin, sha256
-from journeylab.records.plans import HISTORY
 from journeylab.records.repair import settings_of
 from journeylab.records.runs import RunHost, RunRecord
 from journeylab.records.stages import output_path
@@ -51,13 +50,12 @@ def explain(
         states, sources = {}, [RECORDED]
     else:
         records = list(judged_records(root, verdicts))
-        pairs = [(run, host) for _, run, host in records]
-        history = read_history(root / "plans" / study / HISTORY)
-        states = registrations(register, study, pairs, history)
+        states = current_registrations(root, study, register, records)
         sources = [f"registration: {states[name].text}"]
         sources += _sources(root, row, verdicts, records, register, hashes=hashes)
-    answer = f"answer of {study}: {answer_text(verdicts, states)}"
-    for line in (*explanation(row, verdicts, printed_theorems()), "", answer, "", *sources):
+    theorems = printed_theorems()
+    answer = f"answer of {study}: {answer_text(verdicts, states, theorems)}"
+    for line in (*explanation(row, verdicts, theorems), "", answer, "", *sources):
         typer.echo(line)
 
 

@@ -41,10 +41,10 @@ def lint(
 ) -> None:
     r"""List decimals typed by hand; exit code 1 for unknown keys and stale figures.
 
-    By default of paper/**/*.tex and response.yaml. A decimal is a remark: \result{exp7.2.effect}
-    prints the current number instead. Unknown are keys and studies that do not exist. Stale are
-    figures, tables and reports other than the current ones; of a study whose report is not drawn
-    they are not compared.
+    By default of paper/**/*.tex, response.yaml and the answers of all studies. A decimal is a
+    remark: \result{exp7.2.effect} prints the current number instead. Unknown are keys and studies
+    that do not exist. Stale are figures, tables and reports other than the current ones; of a study
+    whose report is not drawn they are not compared.
     """
     end(*lint_files(files or (), root))
 

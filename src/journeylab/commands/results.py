@@ -9,10 +9,12 @@ import typer
 from journeylab.catalogue import arms, labels, study_folder
 from journeylab.claims.reference import read_reference
 from journeylab.claims.register import read_register
+from journeylab.claims.registration import read_history, registrations
 from journeylab.claims.schema import APART, Register
 from journeylab.claims.theorems import read_theorems
 from journeylab.config import UserError, build, read_yaml
 from journeylab.records.files import read_json
+from journeylab.records.plans import HISTORY
 from journeylab.records.repair import settings_of
 from journeylab.records.runs import RunHost, RunRecord, find_runs, read_host, read_run
 from journeylab.records.stages import output_path
@@ -73,10 +75,14 @@ def reference_rows(study: str, register: Register) -> StudyRows | None:
     return recorded_rows(known, claims, labels(study), arms(study))
 
 
-def answer_text(rows: StudyRows, registered: Mapping[str, Registration]) -> str:
+def answer_text(
+    rows: StudyRows,
+    registered: Mapping[str, Registration],
+    theorems: Mapping[str, TheoremText],
+) -> str:
     """The answer to the question of a study, behind a note if it is not its author's."""
     authored = read_answer(study_folder(rows.study))
-    answer = print_answer(authored, rows, printed_theorems(), registered)
+    answer = print_answer(authored, rows, theorems, registered)
     return " ".join(filter(None, (answer.note, answer.text)))
 
 
@@ -102,6 +108,18 @@ def judged_records(
         run = read_run(folder)
         if not run.seeds or any(each.seed in seeds for each in run.seeds):
             yield folder, run, read_host(folder)
+
+
+def current_registrations(
+    root: Path,
+    study: str,
+    register: Register,
+    records: Iterable[tuple[Path, RunRecord, RunHost]],
+) -> dict[str, Registration]:
+    """The registration of every row of a study, as its finished runs show it."""
+    pairs = [(run, host) for _, run, host in records]
+    history = read_history(root / "plans" / study / HISTORY)
+    return registrations(register, study, pairs, history)
 
 
 def current_register() -> Register:

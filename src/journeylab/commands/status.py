@@ -8,7 +8,6 @@ from typing import Annotated, Literal, NamedTuple
 import typer
 
 from journeylab.catalogue import metrics_part
-from journeylab.claims.registration import read_history, registrations
 from journeylab.claims.schema import Register
 from journeylab.commands.results import (
     RECORDED,
@@ -16,6 +15,7 @@ from journeylab.commands.results import (
     ROOT,
     answer_text,
     current_register,
+    current_registrations,
     judged_records,
     judged_studies,
     printed_table,
@@ -24,7 +24,6 @@ from journeylab.commands.results import (
     reference_rows,
 )
 from journeylab.config import UserError
-from journeylab.records.plans import HISTORY
 from journeylab.records.verdicts import Registration
 from journeylab.reports.summary import HEAD, count_outcomes
 from journeylab.wording.rows import StudyRows
@@ -63,10 +62,11 @@ def status(
 
 def _answers(known: list[_Known], *, markdown: bool) -> Iterator[str]:
     """Question and answer of every study."""
+    theorems = printed_theorems()
     lines = []
     for rows, registered in known:
         study = rows.study
-        text = answer_text(rows, registered)
+        text = answer_text(rows, registered, theorems)
         words = metrics_part(study)
         lines.append((study, words.TITLE, words.QUESTION, text))
     if markdown:
@@ -98,9 +98,8 @@ def _of_results(root: Path, register: Register) -> Iterator[_Known]:
     """The rows of all results, with their registrations."""
     for study in judged_studies(root):
         verdicts = read_rows(root, study, register)
-        pairs = [(run, host) for _, run, host in judged_records(root, verdicts)]
-        history = read_history(root / "plans" / study / HISTORY)
-        yield _Known(verdicts, registrations(register, study, pairs, history))
+        records = judged_records(root, verdicts)
+        yield _Known(verdicts, current_registrations(root, study, register, records))
 
 
 def _of_references(register: Register) -> Iterator[_Known]:

@@ -63,8 +63,8 @@ class PrintedAnswer(NamedTuple):
 def read_answer(folder: Path) -> Answer | None:
     """The answer of the study in ``folder``; None without one.
 
-    Raises UserError if a verdict is no word of verdicts, or if the text has a
-    number of a row that ``written_for`` does not name.
+    Raises UserError if a verdict is no word of verdicts, or if the text has a number of a row that
+    ``written_for`` does not name.
     """
     path = folder / FILE
     if not path.exists():
@@ -94,11 +94,8 @@ def print_answer(
     """The author's answer with its numbers, or a generated one if verdicts are not as it says."""
     if answer is None or not study.evidence:
         return PrintedAnswer(meaning(study, theorems, registered))
-    if changed := list(_changes(answer, study, registered)):
-        return PrintedAnswer(
-            meaning(study, theorems, registered),
-            STALE.format(listed(changed)),
-        )
+    if changed := _changes(answer, study, registered):
+        return PrintedAnswer(meaning(study, theorems, registered), STALE.format(listed(changed)))
     numbers = {study.study: print_all(study, study_numbers(study, {}))}
     return PrintedAnswer(fill(answer.text, numbers, f"{FILE} of {study.study}: text"))
 

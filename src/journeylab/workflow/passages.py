@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -118,21 +118,21 @@ def _passages(manuscript: Path, typeset: Path) -> Iterator[Passage]:
     unlisted = [
         Passage(kind, "", title, "") for title, (kind, _) in headings.items() if title not in listed
     ]
-    document = _opened(typeset.with_suffix(".pdf"))
-    for passage in (*contents, *unlisted):
-        page, line = _printed(document, passage.title, passage.page)
-        _, source = headings.get(passage.title, ("", ""))
-        yield passage._replace(page=page, line=line, source=source)
-    for match in _LABEL.finditer(auxiliary):
-        label = match["label"]
-        if "@" in label:
-            continue
-        kind = _KINDS.get(label.partition(":")[0], "label")
-        of_heading = [p for p in contents if kind == "section" and p.number == match["number"]]
-        title = of_heading[0].title if of_heading else ""
-        page, line = _printed(document, title or f"{kind} {match['number']}", match["page"])
-        number = match["number"] if kind != "label" else label
-        yield Passage(kind, number, title, page, label, labels.get(label, ""), line)
+    with _opened(typeset.with_suffix(".pdf")) as document:
+        for passage in (*contents, *unlisted):
+            page, line = _printed(document, passage.title, passage.page)
+            _, source = headings.get(passage.title, ("", ""))
+            yield passage._replace(page=page, line=line, source=source)
+        for match in _LABEL.finditer(auxiliary):
+            label = match["label"]
+            if "@" in label:
+                continue
+            kind = _KINDS.get(label.partition(":")[0], "label")
+            of_heading = [p for p in contents if kind == "section" and p.number == match["number"]]
+            title = of_heading[0].title if of_heading else ""
+            page, line = _printed(document, title or f"{kind} {match['number']}", match["page"])
+            number = match["number"] if kind != "label" else label
+            yield Passage(kind, number, title, page, label, labels.get(label, ""), line)
 
 
 def _sources(manuscript: Path) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
@@ -157,13 +157,14 @@ def _plain(title: str) -> str:
     return " ".join(text.replace("~", " ").split())
 
 
-def _opened(path: Path) -> Any:
-    """The PDF of the manuscript; None without it."""
+def _opened(path: Path) -> AbstractContextManager[Any]:
+    """The PDF of the manuscript, closed in the end; None without it."""
     import pypdfium2
 
     with suppress(FileNotFoundError, pypdfium2.PdfiumError):
-        return pypdfium2.PdfDocument(path)
-    return None
+        document: AbstractContextManager[Any] = pypdfium2.PdfDocument(path)
+        return document
+    return nullcontext()
 
 
 def _printed(document: Any, text: str, page: str) -> tuple[str, int | None]:

@@ -150,6 +150,7 @@ class WorkflowPlan:
         """The jobs of each study, by folder."""
         self._unrestored = _Lazy(lambda study: tuple(self._study(study, restore=False).all()))
         self.planned_rows = cache(self._planned_rows)
+        self.answer = cache(self._answer)
         self._made = _Lazy(
             lambda study: (
                 tuple(self._study(study).all())
@@ -394,7 +395,7 @@ class WorkflowPlan:
         shared = {
             **self._words(self.register),
             "theorems": self.theorems.model_dump(mode="json"),
-            "answers": {study: self._answer(study) for study in self.covered},
+            "answers": {study: self.answer(study) for study in self.covered},
             "anonymous": self.config.anonymous,
         }
         response = {
@@ -521,8 +522,8 @@ class WorkflowPlan:
             criteria=self.register.criteria(study),
             words=self._words(self.register.of(study)),
             theorems=self.theorems.model_dump(mode="json"),
-            answer=self._answer(study),
-            code={} if self.config.anonymous else _released(study),
+            answer=self.answer(study),
+            code=self._released(study),
             evidence=self._restored(study) if restore else {},
         )
 
@@ -530,6 +531,24 @@ class WorkflowPlan:
         """The author's answer to the question of a study, as plans hold it."""
         answer = read_answer(study_folder(study))
         return answer.model_dump(mode="json") if answer else None
+
+    @cached_property
+    def _citation(self) -> Mapping[str, Any]:
+        path = Path("CITATION.cff")
+        return read_yaml(path) if path.exists() else {}
+
+    def _released(self, study: str) -> dict[str, str]:
+        """The addresses of the modules that draw a study, at the version in CITATION.cff.
+
+        Empty if CITATION.cff has no ``repository-code``, and for a blind review.
+        """
+        about, here, folder = self._citation, Path.cwd(), study_folder(study)
+        known = "repository-code" in about and folder.is_relative_to(here)
+        if self.config.anonymous or not known:
+            return {}
+        base = f"{about['repository-code']}/blob/v{about['version']}/{folder.relative_to(here)}"
+        tables = "tables" if (folder / "tables.py").exists() else "figures"
+        return {"figures": f"{base}/figures.py", "tables": f"{base}/{tables}.py"}
 
     def _words(self, register: Register) -> dict[str, Any]:
         """What stages print of the studies of a register."""
@@ -592,17 +611,3 @@ class WorkflowPlan:
 def _before(wildcards: Wildcards) -> float:
     """The look that a job makes; infinite for a job that comes after all looks."""
     return int(getattr(wildcards, "look", 0)) or math.inf
-
-
-def _released(study: str) -> dict[str, str]:
-    """The addresses of the modules that draw a study, at the version in CITATION.cff.
-
-    Empty unless CITATION.cff has a ``repository-code``.
-    """
-    about = read_yaml(path) if (path := Path("CITATION.cff")).exists() else {}
-    folder = study_folder(study)
-    if "repository-code" not in about or not folder.is_relative_to(Path.cwd()):
-        return {}
-    base = f"{about['repository-code']}/blob/v{about['version']}/{folder.relative_to(Path.cwd())}"
-    tables = "tables" if (folder / "tables.py").exists() else "figures"
-    return {"figures": f"{base}/figures.py", "tables": f"{base}/{tables}.py"}
