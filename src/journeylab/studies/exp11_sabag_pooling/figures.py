@@ -15,8 +15,8 @@ from journeylab.studies.exp11_sabag_pooling.tables import numbers, tabulate
 FIGURES: plot.Figures = {
     "accuracy": plot.multiples(
         "Token accuracy on the test strings, by task; for sorted strings also the share of strings "
-        f"with only correct symbols. {SEEDS} The vertical line is the exact ceiling of poolings "
-        "that do not know the order of their inputs.",
+        "with only correct symbols; the line is the exact ceiling of poolings that do not know the "
+        f"order of their inputs. {SEEDS}",
         {"accuracy": ("accuracy", {"arm": TASKS}), "exact": ("exact", {"arm": "string-sorted"})},
         height=1.25,
         labels=("accuracy", ""),

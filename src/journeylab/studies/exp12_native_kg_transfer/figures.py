@@ -43,8 +43,8 @@ def _against(caption: str, factor: str, levels: Mapping[str, str]) -> plot.Drawn
 FIGURES: plot.Figures = {
     "size": _against(
         "Transfer against the size of the world, k times that of exp7: hits@1 among all entities "
-        "in template 0, with one token per name and embeddings of deviation 0.02. Tier 2 (middle) "
-        "tests facts that were read as triples only (A) or in template 1 only (B); tiers 1 and 3 "
+        "in template 0, of models that read the facts of tier 2 as triples (A) or as sentences "
+        "in template 1 (B). Names have one token, and embeddings deviation 0.02. Tiers 1 and 3 "
         f"are taught and unread facts. {SEEDS} Horizontal lines: the gate, below which a run is "
         "undertrained, and the relation marginal, which guesses the relation's most frequent tail "
         "(median over seeds).",

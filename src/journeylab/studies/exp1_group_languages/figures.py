@@ -11,9 +11,10 @@ from journeylab.studies.exp1_group_languages.tables import numbers, tabulate
 
 FIGURES: plot.Figures = {
     "worst": plot.multiples(
-        "Accuracy at the worst of the training lengths, by task. "
+        "Accuracy at the worst of the training lengths, by task; the Parikh ceiling is the best "
+        "accuracy of a reader that only counts letters. "
         f"{seed_dots(lines='horizontal lines')} A seed at or beyond the "
-        "dash-dotted line has solved its task. The dashed line is the smallest Parikh ceiling of "
+        "dash-dotted line has solved its task. The dashed line is the smallest ceiling of "
         "the training lengths. The worst of many noisy accuracies lies slightly below it even if "
         "the expected accuracy equals the ceiling at every length.",
         "worst_accuracy",

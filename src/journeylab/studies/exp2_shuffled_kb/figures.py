@@ -10,30 +10,12 @@ _TESTED = {order: f"tested {order}" for order in ORDERS}
 _TRAINED = [f"trained {order}" for order in ORDERS]
 
 FIGURES: plot.Figures = {
-    "orders": plot.multiples(
-        "Accuracy with the smallest repositories, by the order of entries in training (rows) and "
-        "in the test (columns). Last column: share of answers that flip when the entries are "
-        f"permuted from the training order. {seed_dots(lines='horizontal lines')} Empty rows were "
-        "not run. Vertical lines are chance and the best accuracies of a reader that sees no keys: "
-        "the most frequent value and, for sorted entries, the vote of the slots, each weighted by "
-        "the probability that it holds the key.",
-        {title: ("accuracy", {"order": order}) for order, title in _TESTED.items()}
-        | {"answers that flip": "flip_rate"},
-        panels.lookups,
-        height=1.45,
-        rows=panels.smallest,
-        limits=panels.size_below,
-        lines=panels.keyless,
-        row="trained",
-        row_order=_TRAINED,
-        col="measure",
-        col_order=[*_TESTED.values(), "answers that flip"],
-        xlim=(-0.03, 1.05),
-    ),
     "sizes": plot.multiples(
         "Accuracy against the number of entries M, by the order of entries in training (rows) and "
-        "in the test (columns). Symbols and anchors as in Figure 1, but vertical lines are "
-        "intervals here and horizontal lines anchors.",
+        "in the test (columns); dashed and dotted lines are readers that see no keys. "
+        f"{seed_dots(lines='vertical lines')} The readers are chance and the best accuracies "
+        "without keys: the most frequent value and, for sorted entries, the vote of the slots, "
+        "each weighted by the probability that it holds the key.",
         "accuracy",
         panels.lookups,
         height=1.9,
@@ -47,6 +29,24 @@ FIGURES: plot.Figures = {
         row_order=_TRAINED,
         col="order",
         ylim=(0.0, 1.05),
+    ),
+    "orders": plot.multiples(
+        "The smallest repositories, by the order of entries in training (rows): accuracy in the "
+        "test, and the share of answers that flip when the entries are permuted from the training "
+        "order (last column). Symbols and anchors as in Figure 1, but horizontal lines are "
+        "intervals here and vertical lines anchors. Empty rows were not run.",
+        {title: ("accuracy", {"order": order}) for order, title in _TESTED.items()}
+        | {"answers that flip": "flip_rate"},
+        panels.lookups,
+        height=1.45,
+        rows=panels.smallest,
+        limits=panels.size_below,
+        lines=panels.keyless,
+        row="trained",
+        row_order=_TRAINED,
+        col="measure",
+        col_order=[*_TESTED.values(), "answers that flip"],
+        xlim=(-0.03, 1.05),
     ),
     "logits": plot.multiples(
         "Largest change of any logit, over all held-out repositories, when the entries are "

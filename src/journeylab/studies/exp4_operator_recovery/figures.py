@@ -35,8 +35,8 @@ FIGURES: plot.Figures = {
     "single": panels.narrow(
         _beside_null(
             "A single R before and after training, and random operators with the same "
-            f"initialisation (the null). {_SEEDS} Rotations in the standard basis have 0 in all "
-            "panels but that of R², which is 1 for angles that progress linearly; those of RoPE do "
+            f"initialisation (the null); rotations in the standard basis have 0 in all panels but "
+            f"that of R². {_SEEDS} R² is 1 for angles that progress linearly; those of RoPE do "
             "not, and those of random rotations nearly do. Only sd |λ| and R² do not depend on the "
             "basis.",
             {SHORT[metric]: metric for metric in _OF_ONE},

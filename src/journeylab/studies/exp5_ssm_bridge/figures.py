@@ -90,11 +90,11 @@ def _against_length(
 
 FIGURES: plot.Figures = {
     "error": _against_length(
-        "Relative error of the journey form against the length N; the truth is computed in "
-        f"arbitrary precision. {_DRAWS} The dashed and dotted lines are the largest bound "
-        "100·u·N·G² over the draws, with the unit roundoff u and the largest norm G of a power of "
-        "R or R⁻¹. Where powers grow, the bound leaves the panel; errors beyond the panel are "
-        "drawn at its edge.",
+        "Relative error of the journey form against the length N; ✗ counts draws that overflowed. "
+        f"The truth is computed in arbitrary precision. {_DRAWS} The dashed and dotted lines are "
+        "the largest bound 100·u·N·G² over the draws, with the unit roundoff u and the largest "
+        "norm G of a power of R or R⁻¹. Where powers grow, the bound leaves the panel; errors "
+        "beyond the panel are drawn at its edge.",
         "relative_error",
         (_SMALLEST, 1e5),
         lines=_bounds,

@@ -30,8 +30,9 @@ def _by_heads(caption: str, arms: Collection[str]) -> plot.Drawn:
 FIGURES: plot.Figures = {
     "fitted": _by_heads(
         "Accuracy of separable heads that were fitted to the noiseless scores, against the number "
-        f"of heads H. A panel is named after its teacher. {CURVES} The horizontal line is a "
-        "journey head, with learned frequencies if they were trained, median over seeds.",
+        "of heads H; the horizontal line is one journey head. A panel is named after its teacher. "
+        f"{CURVES} The journey head has learned frequencies if they were trained; its line is the "
+        "median over seeds.",
         FITTED,
     ),
     "heads": _by_heads(

@@ -14,9 +14,9 @@ _RANGES = {METRICS["relative_bias"].label: (0.05, 50), METRICS["variance"].label
 
 FIGURES: plot.Figures = {
     "gradients": plot.multiples(
-        "Bias and variance of every estimator at router scale 1, relative to the exact gradient. "
-        f"{_ROUTERS} Vertical lines bound the bias claimed for straight-through. Estimators "
-        "without dots are unbiased up to rounding, or deterministic.",
+        "Bias and variance of every estimator at router scale 1, relative to the exact gradient; "
+        "estimators without dots are unbiased up to rounding, or deterministic. "
+        f"{_ROUTERS} Vertical lines bound the bias claimed for straight-through.",
         {METRICS[name].label: name for name in ("relative_bias", "variance")},
         {"arm": "gradients", "scale": "1"},
         height=2.6,
