@@ -20,10 +20,10 @@ def _anchors(results: StudyResults, _: str, part: pd.DataFrame) -> plot.Lines:
 
 FIGURES: plot.Figures = {
     "accuracy": plot.multiples(
-        f"Accuracy on the test split, of encoders to which twice the steps would add up to {GAIN} "
-        f"(one pilot seed); the ceiling is the best answer that depends on the types of the "
-        f"operations but not on their inputs. {SEEDS} Vertical lines are medians over seeds: of "
-        "the exact ceiling, and of the most frequent answer in training.",
+        "Accuracy on the test split; the ceiling is the best answer that depends on the types of "
+        "the operations but not on their inputs, and empty rows were not trained. Twice the steps "
+        f"would add up to {GAIN} to these encoders (one pilot seed). {SEEDS} Vertical lines are "
+        "medians over seeds: of the exact ceiling, and of the most frequent answer in training.",
         "accuracy",
         {"arm": _LAST},
         height=(0.75, 0.13),

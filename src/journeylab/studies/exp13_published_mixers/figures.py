@@ -37,16 +37,17 @@ def _by_task(caption: str, *, words: bool) -> plot.Drawn:
 FIGURES: plot.Figures = {
     "solved": plot.Drawn(
         panels.draw_solved,
-        f"Number of seeds that solved a task, of all seeds: accuracy {SOLVED} or more in the "
-        "second half of rows as long as the longest training rows (n). In brackets: the number "
-        "that reach this at 4n. Runs that an open claim reads have up to 36 seeds, others 12; ✗ "
-        "counts failed seeds, which have not solved their task. Colour is the share of seeds. "
-        "White fields were trained and no seed reached the threshold, though accuracies can be "
-        "far above chance (see the next figures); grey fields were not trained. Word problems, "
+        "Number of seeds that solved a task, of all seeds, and in brackets also at four times the "
+        f"length: accuracy {SOLVED} or more in the second half of rows as long as the longest "
+        "training rows, n, and 4n; grey was not trained, ✗ counts failed seeds, * marks four times "
+        "the steps. Runs that an open claim reads have up to 36 seeds, others 12; failed seeds "
+        "have not solved their task. Colour is the share of seeds. White fields were trained and "
+        "no seed reached the threshold, though accuracies can be far above chance (see the next "
+        "figures). Word problems, "
         "parity and arithmetic have one layer, flip-flop and recall have two. The last column is "
         "the cost of a mechanism: thousand floating-point operations of a forward pass per "
         "token, one layer, rows of 32 tokens. Blocks have equal numbers of parameters, not equal "
-        f"cost. {_BUDGETS} * marks four times the steps. {_FAMILIES}",
+        f"cost. {_BUDGETS} {_FAMILIES}",
     ),
     "both": plot.multiples(
         "State and memory: accuracy at length n on the word problem of A5, with one layer, and "

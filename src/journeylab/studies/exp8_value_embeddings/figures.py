@@ -24,11 +24,10 @@ def _answers(results: StudyResults, level: tuple[str, str], _: Any) -> plot.Line
 
 FIGURES: plot.Figures = {
     "tests": plot.multiples(
-        "Rate of optimal answers by row argmax, with axial and with full attention. In close "
-        f"calls, the second-best assignment costs 1 more than the best. {SEEDS_UNBOUNDED} Vertical "
-        "lines are medians over seeds of two answers without a model: greedy choice of the "
-        "cheapest free cell, and the expectation for a random permutation. Empty rows were not "
-        "trained.",
+        "Rate of optimal answers by row argmax, with axial and with full attention; empty rows "
+        "were not trained. In close calls, the second-best assignment costs 1 more than the best. "
+        f"{SEEDS_UNBOUNDED} Vertical lines are medians over seeds of two answers without a model: "
+        "greedy choice of the cheapest free cell, and the expectation for a random permutation.",
         "optimal",
         {"arm": _ATTENTION, "decoder": "row"},
         height=(0.5, 0.17),
