@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import PositiveInt, ValidationError
@@ -26,6 +27,7 @@ from journeylab.config import (
     canonical,
     chunk_seeds,
     chunks,
+    parse_yaml,
     read_yaml,
 )
 from journeylab.config.grids import merge
@@ -128,7 +130,7 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("exp7.training.learning_rte", 0.1, "did you mean 'learning_rate'", "warmup"),
     ("exp7.training.learning_rate", -0.1, "-0.1", "greater than 0"),
     ("exp7.training.learning_rate", float("nan"), "nan", "finite"),
-    ("exp7.training.learning_rate", "3e-3", "'3e-3'", "3.0e-3"),
+    ("exp7.training.learning_rate", "3e-3", "'3e-3'", "without quotes"),
     ("exp7.training.steps", True, "True", "number"),
     ("exp7.training.steps", 1.5, "1.5", "integer"),
     ("exp7.training.steps", 10**9, FAR, "1000000"),
@@ -363,6 +365,21 @@ def test_anchors_and_merge_keys_follow_yaml(tmp_path: Path) -> None:
     assert read_yaml(path) == {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3}}
     path.write_text("a: &a {x: 1}\nq: {b: &b {<<: *a, x: 2}}\nc: {<<: *b}\n", encoding="utf-8")
     assert read_yaml(path) == {"a": {"x": 1}, "q": {"b": {"x": 2}}, "c": {"x": 2}}
+
+
+NUMBERS = "[1e-05, -2E3, +.5e+1, 1.e-3, 3.0e-3]"
+TEXTS = "['1e-05', 1e, e5, 1e5x, 1.5.2e3]"
+
+
+@pytest.mark.parametrize("loader", ["libyaml", "PyYAML"])
+def test_numbers_are_those_of_yaml_1_2_which_dvc_writes(
+    loader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if loader == "PyYAML":
+        monkeypatch.setattr(yaml, "__with_libyaml__", False)
+    read = parse_yaml(f"numbers: {NUMBERS}\ntexts: {TEXTS}\n")
+    assert read["numbers"] == [1e-05, -2000.0, 5.0, 0.001, 0.003]
+    assert read["texts"] == ["1e-05", "1e", "e5", "1e5x", "1.5.2e3"]
 
 
 def test_an_unknown_study_or_missing_part_is_named() -> None:

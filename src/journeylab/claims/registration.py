@@ -18,13 +18,12 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
-import yaml
 from pydantic import BaseModel, PositiveInt
 
 from journeylab.claims.hashes import FORM, row_hashes
 from journeylab.claims.ledger import Ledger, RowLine, Standing, standings
 from journeylab.claims.schema import LOOKS, Looks, Register, StudyClaims, is_read
-from journeylab.config import Frozen, UserError, build
+from journeylab.config import Frozen, UserError, build, parse_yaml
 from journeylab.records.files import read_json
 from journeylab.records.runs import RunStart
 from journeylab.records.verdicts import Registration
@@ -105,8 +104,8 @@ class History(Ledger):
 def _parsed(model: type[T], text: str | None) -> T | None:
     """A file of the register; None if it is missing or cannot be read."""
     try:
-        return build(model, yaml.safe_load(text or ""), "")
-    except (UserError, yaml.YAMLError):
+        return build(model, parse_yaml(text or ""), "")
+    except UserError:
         return None
 
 

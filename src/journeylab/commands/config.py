@@ -11,9 +11,10 @@ from journeylab import catalogue
 from journeylab.commands.results import CONFIG, printed_table
 from journeylab.config import UserError, accepted, leaves, shown
 from journeylab.config.grids import at_scale, by_name, span
+from journeylab.config.reading import PlainLoader
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(PlainLoader):
     """Numbers and texts know their lines."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:

@@ -32,7 +32,7 @@ MOST_WORLDS = 100
 
 def _number(value: Any) -> Any:
     if isinstance(value, str | bool):
-        raise ValueError("write a number; before an exponent YAML wants a dot, as in 3.0e-3")  # noqa: TRY004
+        raise ValueError("write a number, without quotes, as in 3e-3")  # noqa: TRY004
     return value
 
 

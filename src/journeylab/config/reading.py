@@ -32,11 +32,19 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         with path.open(encoding="utf-8") as stream:
             text = stream.read(LONGEST_TEXT + 1)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    except ValueError as error:  # no UTF-8
+        raise UserError(f"{path}: not a YAML text ({cut(str(error), LONGEST_PLACE)})") from None
+    return parse_yaml(text, path)
+
+
+def parse_yaml(text: str, path: Path | str = "") -> dict[str, Any]:
+    """The YAML mapping in the text of the file at `path`; errors as of :func:`read_yaml`."""
+    try:
         if len(text) > LONGEST_TEXT:
             raise UserError(f"{path}: holds more than {LONGEST_TEXT} characters")
         content = _load(text)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         problem = cut(error.problem or error.context or "not a YAML text", LONGEST_PLACE)
@@ -188,6 +196,15 @@ class _PlainLoader(yaml.SafeLoader):
 
 _MERGE = "tag:yaml.org,2002:merge"
 _PlainLoader.add_constructor(None, _PlainLoader.refuse)
+# YAML 1.2, which DVC writes, has 1e-05; for YAML 1.1 that is text, since it has no dot or no sign
+_PlainLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+\Z", re.ASCII),
+    list("-+.0123456789"),
+)
+
+PlainLoader = _PlainLoader
+"""For readers that also want lines."""
 
 if yaml.__with_libyaml__:
     from yaml._yaml import CParser

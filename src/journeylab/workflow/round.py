@@ -7,15 +7,13 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from journeylab.catalogue import OWN, PACKAGE, key_modules
 from journeylab.claims.hashes import row_hashes
 from journeylab.claims.reference import Reference
 from journeylab.claims.registration import History
 from journeylab.claims.response import Response
 from journeylab.claims.schema import Register
-from journeylab.config import UserError, build
+from journeylab.config import UserError, build, parse_yaml
 from journeylab.records.fingerprint import PROJECT_STUDIES, hash_module, hash_source
 from journeylab.records.git import ask_git
 from journeylab.records.round import FIGURES, FigureHashes, NewAmendment, ReviewRound, StudyThen
@@ -163,10 +161,9 @@ class ReviewedVersion:
 
     def _sections(self, text: str | None) -> dict[str, Any]:
         try:
-            content = yaml.safe_load(text) if text else None
-        except yaml.YAMLError:
+            studies = parse_yaml(text or "").get("studies")
+        except UserError:
             return {}
-        studies = content.get("studies") if isinstance(content, dict) else None
         return studies if isinstance(studies, dict) else {}
 
 
