@@ -324,7 +324,7 @@ def test_the_state_is_printed_once_where_there_is_no_terminal(root):
 
 def test_a_folder_without_plans_is_an_error_in_one_line(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "journeylab.commands.app", "watch", "--root", str(tmp_path)],
+        [sys.executable, "-m", "journeylab", "watch", "--root", str(tmp_path)],
         capture_output=True,
         text=True,
     )
@@ -341,7 +341,7 @@ def test_a_terminal_is_refreshed_until_a_signal(root, ending):
     shown, terminal = pty.openpty()
     watching = subprocess.Popen(
         [
-            *(sys.executable, "-m", "journeylab.commands.app", "watch", "--root", str(root.path)),
+            *(sys.executable, "-m", "journeylab", "watch", "--root", str(root.path)),
             *("--interval", "0.5"),
         ],
         stdout=terminal,

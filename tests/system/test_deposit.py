@@ -61,7 +61,7 @@ def copy(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def archive(copy):
-    run(copy, sys.executable, "-m", "journeylab.commands.app", "deposit")
+    run(copy, sys.executable, "-m", "journeylab", "deposit")
     return copy / "build/journeylab-deposit.zip"
 
 
@@ -85,7 +85,7 @@ def test_the_deposit_verifies_packed_and_unpacked(archive, unpacked):
 
 def test_a_second_deposit_has_the_same_bytes(copy, archive):
     other = copy / "build/other.zip"
-    run(copy, sys.executable, "-m", "journeylab.commands.app", "deposit", "--output", str(other))
+    run(copy, sys.executable, "-m", "journeylab", "deposit", "--output", str(other))
     assert other.read_bytes() == archive.read_bytes()
 
 
@@ -97,7 +97,7 @@ def test_the_anonymous_deposit_verifies_and_names_no_author(copy, unpacked):
         shutil.copytree(copy / name, blind / name, symlinks=True)
     settings = ("evidence=only", "anonymous=True", "root=build/anonymous")
     run(copy, "snakemake", "-c2", "all", "--config", *settings)
-    run(copy, sys.executable, "-m", "journeylab.commands.app", "deposit", "--anonymous")
+    run(copy, sys.executable, "-m", "journeylab", "deposit", "--anonymous")
     archive = copy / "build/journeylab-deposit-anonymous.zip"
     done = run(unpacked, sys.executable, "verify.py", str(archive))
     assert done.stdout.splitlines()[-1] == "everything checked agrees"

@@ -108,7 +108,7 @@ def test_thousands_of_runs_are_imported_once_within_bounded_memory(
     for first in range(0, runs, chunk):
         write_chunk(tmp_path, "journey", f"v{first}", seeds=tuple(range(first, first + chunk)))
     copy = Copy(tmp_path)
-    track = (sys.executable, "-m", "journeylab.commands.app", "track")
+    track = (sys.executable, "-m", "journeylab", "track")
     seconds, peaks = run(copy, *track)
     assert imported(tmp_path) == runs
     again, later = run(copy, *track)

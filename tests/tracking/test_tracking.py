@@ -435,7 +435,7 @@ def test_a_signal_ends_watching_and_serving_without_an_error(
 ):
     write_chunk(tmp_path, "journey", "A")
     port = ["--port", str(free_port())] if command == ["ui"] else []
-    started = [sys.executable, "-m", "journeylab.commands.app", *command, *port]
+    started = [sys.executable, "-m", "journeylab", *command, *port]
     process = subprocess.Popen(
         [*started, "--root", str(tmp_path), "--uri", LOCAL],
         env=os.environ | {"PYTHONWARNINGS": "ignore", "PYTHONUNBUFFERED": "1"},

@@ -22,7 +22,7 @@ MANIFEST = "reports/exp7/manifest.json"
 
 
 def check(project: Copy, *arguments: str) -> subprocess.CompletedProcess:
-    command = ("python", "-m", "journeylab.commands.app", "check", *arguments)
+    command = ("python", "-m", "journeylab", "check", *arguments)
     return project.run(*command, check=False)
 
 

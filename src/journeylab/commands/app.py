@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from journeylab.config import UserError, accepted, refusal
+from journeylab.config import UserError, accepted, check_checkout, refusal
 from journeylab.records.stages import STAGES, Stage
 from journeylab.stages import imports
 
@@ -64,6 +64,8 @@ app = typer.Typer(
 @app.callback()
 def journeylab(debug: Annotated[bool, typer.Option(help="Show tracebacks.")] = False) -> None:
     """Pre-registered experiments on attention and position operators."""
+    if "--help" not in sys.argv:
+        check_checkout()
 
 
 def _nothing() -> None:
@@ -122,7 +124,3 @@ def main() -> None:
         message = error if isinstance(error, UserError) else UserError(refusal(error, sys.argv))
         typer.echo(f"error: {message}", err=True)
         sys.exit(2 if message is error else 3)
-
-
-if __name__ == "__main__":
-    main()

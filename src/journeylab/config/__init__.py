@@ -4,6 +4,7 @@ The file is read once and flows one way: YAML → these models → plans → sta
 its part from the models below (``studies/<folder>/settings.py``); this package knows no study.
 """
 
+from journeylab.config.checkout import check_checkout
 from journeylab.config.errors import UserError, accepted, masked, meant, refusal, shown
 from journeylab.config.fields import (
     AsNumber,

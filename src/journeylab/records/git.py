@@ -19,9 +19,7 @@ def ask_git(repository: Path, *arguments: str) -> str | None:
 
 
 def why_git_fails(folder: Path) -> str:
-    """Why git names no commit although `folder` lies in a repository; "" if it does, or is not."""
-    if not any((each / ".git").exists() for each in (folder, *folder.parents)):
-        return ""
+    """Why git names no commit in `folder`; "" if it does."""
     command = ["git", "-C", str(folder), "rev-parse", "--verify", "HEAD"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=False)

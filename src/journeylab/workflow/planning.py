@@ -191,9 +191,11 @@ class WorkflowPlan:
             f"response.yaml: {point}: neither claims nor an answer; write one of the two"
             for point in self.response.open_points
         ]
-        if self.config.scale != "quick" and (reason := why_git_fails(Path.cwd().resolve())):
+        runs = self.config.scale != "quick" and self.config.evidence != "only"
+        if runs and (reason := why_git_fails(Path.cwd().resolve())):
             lines.append(
-                f"runs that begin now will be exploratory: git names no commit here ({reason})"
+                "runs that begin now will be exploratory, no claim registered before them: git "
+                f"names no commit here ({reason})"
             )
         lines += [
             f"{study}: its results were made with other settings or code; the response leaves them "

@@ -29,7 +29,7 @@ from journeylab.workflow.external import EXTERNAL, file_name
 if TYPE_CHECKING:
     from journeylab.records.evidence import RunEvidence
 
-COMMAND = (sys.executable, "-P", "-m", "journeylab.commands.app")
+COMMAND = (sys.executable, "-P", "-m", "journeylab")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 Plans = Mapping[str, Plan]
 """All plans of the workflow by their paths."""

@@ -12,7 +12,7 @@ from typing import Any
 from snakemake.logging import logger
 from snakemake.utils import update_config
 
-from journeylab.config import UserError, read_yaml
+from journeylab.config import UserError, check_checkout, read_yaml
 from journeylab.workflow.cluster import lift_default_limit, prepare_cluster, submitted_studies
 from journeylab.workflow.forking import start_server
 from journeylab.workflow.planning import WorkflowPlan
@@ -34,6 +34,7 @@ def start(workflow: Any, config: dict[str, Any], file: str = "config.yaml") -> W
     # garbage took a fifth of a start with nothing to do.
     gc.disable()
     try:
+        check_checkout()
         settings = read_yaml(Path(file))
         update_config(settings, config)
         if not workflow.is_main_process:

@@ -1,0 +1,5 @@
+"""``python -m journeylab``."""
+
+from journeylab.commands.app import main
+
+main()
