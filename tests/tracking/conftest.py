@@ -6,7 +6,7 @@ import pytest
 from journeylab import tracking
 from journeylab.records import files, runs
 from journeylab.records.plans import Plan
-from journeylab.tracking.store import LOCAL, locate
+from journeylab.tracking.store import LOCAL, PROXIED, Store
 
 from ..made import host_of
 
@@ -27,7 +27,8 @@ class Shown:
     def __init__(self, root, uri=LOCAL, study="exp7"):
         from mlflow.tracking import MlflowClient
 
-        self.client = MlflowClient(tracking_uri=locate(uri, root))
+        self.store = Store(root, uri)
+        self.client = MlflowClient(tracking_uri=self.store.address)
         self.study_name = study
 
     def __getattr__(self, kind):
@@ -45,8 +46,16 @@ class Shown:
         [run] = self.study.values()
         return run
 
-    def artifacts(self, path=None):
-        return [each.path for each in self.client.list_artifacts(self.report.info.run_id, path)]
+    @property
+    def artifacts(self):
+        """The artifacts of the study, from a server, or from the folder that one would serve."""
+        run = self.report.info
+        if self.store.is_server:
+            names = [each.path for each in self.client.list_artifacts(run.run_id)]
+            names += [each.path for each in self.client.list_artifacts(run.run_id, "figures")]
+            return [name for name in names if name != "figures"]
+        below = self.store.artifacts / run.artifact_uri.removeprefix(PROXIED)
+        return sorted(path.relative_to(below).as_posix() for path in below.rglob("*.pdf"))
 
     def curve(self, run, metric):
         """The values of a metric by step."""

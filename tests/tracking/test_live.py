@@ -75,7 +75,7 @@ def test_curves_grow_while_a_job_trains(tmp_path, job, save_curve, monkeypatch):
         save_curve(0, (50, 0.75), (100, 0.25))
         job(done=110, step=10, loss=0.375)
 
-    monkeypatch.setattr("journeylab.tracking.importer.time.sleep", second)
+    monkeypatch.setattr("journeylab.tracking.exporter.time.sleep", second)
     job(done=60, step=60)
     save_curve(0, (50, 0.75))
     seen = []
@@ -93,7 +93,7 @@ def test_a_complete_run_replaces_its_live_runs(tmp_path, job, write_chunk, monke
     tracking.watch(tmp_path, rounds=1)
     assert len(live_curves(tmp_path)) == 1
     monkeypatch.setattr(
-        "journeylab.tracking.importer.time.sleep", lambda _: write_chunk(tmp_path, "journey", "A")
+        "journeylab.tracking.exporter.time.sleep", lambda _: write_chunk(tmp_path, "journey", "A")
     )
     seen = []
     tracking.watch(tmp_path, rounds=2, report=seen.append)
@@ -101,23 +101,56 @@ def test_a_complete_run_replaces_its_live_runs(tmp_path, job, write_chunk, monke
     assert live_curves(tmp_path) == {}
 
 
-def test_a_later_watch_shows_a_seed_once(tmp_path, job, save_curve):
+def test_a_later_watch_continues_the_run_of_a_seed(tmp_path, job, save_curve):
     for step in (60, 70):
         job(done=step, step=step)
         save_curve(0, (50, 0.75))
         tracking.watch(tmp_path, rounds=1)
     [curves] = live_curves(tmp_path).values()
-    assert curves == {"loss": {50: 0.75}, "live/loss": {70: 0.5}}
+    assert curves == {"loss": {50: 0.75}, "live/loss": {60: 0.5, 70: 0.5}}
+    [run] = Shown(tmp_path).live.values()
+    assert len(Shown(tmp_path).client.get_metric_history(run.info.run_id, "loss")) == 1
 
 
-def test_a_dead_job_has_no_live_run(tmp_path, job, monkeypatch):
+@pytest.mark.parametrize(
+    ("log", "status", "state"), [("", "KILLED", "interrupted"), ("error: no\n", "FAILED", "failed")]
+)
+def test_an_interrupted_job_is_shown_as_interrupted_until_it_goes_on(
+    tmp_path, job, log, status, state
+):
     job(done=60, step=60)
-    monkeypatch.setattr(
-        "journeylab.tracking.importer.time.sleep",
-        lambda _: job(done=60, step=60, written=time.time() - 1000),
-    )
-    tracking.watch(tmp_path, rounds=2)
-    assert live_curves(tmp_path) == {}
+    tracking.watch(tmp_path, rounds=1)
+    job(done=60, step=60, written=time.time() - 1000)
+    path = (tmp_path / "logs/train" / FOLDER).with_suffix(".log")
+    path.parent.mkdir(parents=True)
+    path.write_text(log)
+    os.utime(path, (time.time() + 9,) * 2) if log else path.unlink()
+    assert tracking.import_runs(tmp_path, "exp7").warning is None  # as at a workflow's end
+    [(name, run)] = Shown(tmp_path).live.items()
+    assert (name, run.info.status) == (f"journey/A/0 ({state})", status)
+    assert run.info.end_time
+    assert live_curves(tmp_path)[name] == {"live/loss": {60: 0.5}}
+    path.unlink(missing_ok=True)
+    job(done=70, step=70)
+    tracking.watch(tmp_path, rounds=1)
+    [(name, run)] = Shown(tmp_path).live.items()
+    assert (name, run.info.status) == ("journey/A/0 (in training)", "RUNNING")
+    assert live_curves(tmp_path)[name] == {"live/loss": {60: 0.5, 70: 0.5}}
+
+
+def test_live_runs_of_other_settings_are_deleted_and_those_of_a_lost_machine_are_killed(
+    tmp_path, job, monkeypatch
+):
+    job(done=60, step=60)
+    tracking.watch(tmp_path, rounds=1)
+    shown = Shown(tmp_path)
+    [run] = shown.live.values()
+    tags = {"kind": "live", "plan_key": "of another", "importer": "of another", "opened": "0"}
+    lost = shown.client.create_run(run.info.experiment_id, tags=tags, run_name="lost")
+    (tmp_path / "plans" / FOLDER / "train.json").unlink()
+    tracking.import_runs(tmp_path, "exp7")
+    [left] = shown.live.values()
+    assert (left.info.run_id, left.info.status) == (lost.info.run_id, "KILLED")
 
 
 def test_points_of_an_outage_are_written_after_it(tmp_path, job, save_curve, monkeypatch):
@@ -135,7 +168,7 @@ def test_points_of_an_outage_are_written_after_it(tmp_path, job, save_curve, mon
             away.rename(back)
         job(done=10 * number, step=10 * number, loss=0.1 * number)
 
-    monkeypatch.setattr("journeylab.tracking.importer.time.sleep", sleep)
+    monkeypatch.setattr("journeylab.tracking.exporter.time.sleep", sleep)
     job(done=10, step=10, loss=0.1)
     seen = []
     tracking.watch(tmp_path, rounds=4, report=seen.append)
@@ -150,10 +183,10 @@ def test_the_loss_of_seeds_trained_at_once_is_that_of_each(tmp_path, job):
     path = tmp_path / "plans" / FOLDER / "train.progress.json"
     at_once = {"done": 80, "before": 0, "total": 200, "step": 40, "loss": 0.5, "seeds": 2}
     files.write_json(path, at_once, sealed=False)
-    study = live.LiveStudy(tmp_path, "exp7")
+    study = live.LiveRuns(tmp_path, "exp7", follow=True)
     study.read()
-    shown = {seed: [*each.points] for (_, seed), each in study.live.items()}
-    assert shown == {seed: [(live.LOSS, 40)] for seed in (0, 1)}
+    shown = {seed: [*points] for (_, seed), points in study.points.items()}
+    assert shown == {seed: [(live.LOSS, 40)] for seed in "01"}
 
 
 def save(path, curves, step=6):

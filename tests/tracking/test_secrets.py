@@ -1,5 +1,6 @@
 """A password in an address is in no file, no message and no command."""
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
@@ -10,6 +11,7 @@ from journeylab import tracking
 from journeylab.catalogue import resolve
 from journeylab.config import UserError, masked, read_yaml
 from journeylab.tracking import server
+from journeylab.tracking.store import Store
 
 from .conftest import MARKS
 
@@ -88,6 +90,7 @@ def test_a_database_is_served_without_its_password_in_the_command(tmp_path, monk
         return 0
 
     monkeypatch.setattr(server, "run_server", run)
+    monkeypatch.setattr(Store, "opened", lambda store, **_: contextlib.nullcontext())
     address = f"postgresql://me:{SECRET}@127.0.0.1/runs"
     assert tracking.serve(tmp_path, address) == 0
     [(command, environment)] = started
@@ -102,10 +105,10 @@ def test_a_database_is_served_without_its_password_in_the_command(tmp_path, monk
 def test_a_password_of_the_environment_is_masked_in_a_message(
     tmp_path, monkeypatch, name: str
 ) -> None:
-    def refuse(uri: str, timeout: float) -> None:
+    def refuse(store: Store) -> None:
         raise OSError(f"401: {SECRET} is wrong")
 
     monkeypatch.setenv(name, SECRET)
-    monkeypatch.setattr("journeylab.tracking.importer.check_reachable", refuse)
+    monkeypatch.setattr("journeylab.tracking.store.Store._check", refuse)
     warning = tracking.import_runs(tmp_path, "exp7", "http://127.0.0.1:1").warning
     assert warning == "MLflow at http://127.0.0.1:1 was not updated: 401: *** is wrong"

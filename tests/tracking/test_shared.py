@@ -8,7 +8,8 @@ import pytest
 
 from journeylab import tracking
 from journeylab.records import files
-from journeylab.tracking import experiment as imported
+from journeylab.tracking import experiment, exporter
+from journeylab.tracking.store import ARTIFACTS, Store
 
 from .conftest import MARKS, Shown, ids, interrupt
 
@@ -70,9 +71,9 @@ def test_simultaneous_imports_leave_nothing_twice(store, roots, shown, write_chu
     for root in roots:
         write_chunk(root, "journey", "A")
     import_from(roots[0], store)
-    everything = imported.all_runs
-    answers = iter([[]])  # the second import begins before the first has written anything
-    monkeypatch.setattr(imported, "all_runs", lambda *of: next(answers, everything(*of)))
+    everything = experiment.Experiment.runs
+    none = iter([lambda *of: []])  # the second import begins before the first has written anything
+    monkeypatch.setattr(experiment.Experiment, "runs", lambda *of: next(none, everything)(*of))
     import_from(roots[1], store, imported=2)
     [parent] = shown.variant.values()
     assert {run.data.tags["mlflow.parentRunId"] for run in shown.seed.values()} == {
@@ -87,16 +88,18 @@ def test_medians_that_another_root_wrote_meanwhile_are_kept(
 ):
     for root, seeds in zip(roots, ((0, 1), (2, 3)), strict=True):
         write_chunk(root, "journey", "A", seeds=seeds, steps=2)
-    finish = imported.StudyImport._complete_variant
+    own = property(lambda store: store.root / ARTIFACTS)
+    monkeypatch.setattr(Store, "artifacts", own)  # as on two machines, which share no lock
+    finish = exporter._Exporter._complete_variant
 
     def overtaken(self, group, chunks):
-        monkeypatch.undo()
-        begun = self._open("journey/A", chunks[0].tags() | {"kind": "variant", "of": "2 seeds"})
+        monkeypatch.setattr(exporter._Exporter, "_complete_variant", finish)
+        begun = self.begin("journey/A", chunks[0].tags() | {"kind": "variant", "of": "2 seeds"})
         import_from(roots[1], store, imported=2)  # all of it, between two requests of the first
         self.client.set_terminated(begun)
         return finish(self, group, chunks)
 
-    monkeypatch.setattr(imported.StudyImport, "_complete_variant", overtaken)
+    monkeypatch.setattr(exporter._Exporter, "_complete_variant", overtaken)
     import_from(roots[0], store, imported=2)
     [parent] = shown.variant.values()
     assert shown.curve(parent, "loss") == {0: 2.5, 1: 2.0}  # of four seeds
@@ -120,7 +123,7 @@ def test_a_run_that_another_root_is_writing_is_left_alone(
     assert run.info.status == "RUNNING"
     import_from(roots[1], store)
     assert shown.seed[name].info.run_id == run.info.run_id
-    monkeypatch.setattr(imported, "_LEASE", -1)  # an hour later
+    monkeypatch.setattr(experiment, "_LEASE", -1)  # an hour later
     import_from(roots[1], store)
     assert name not in shown.seed
     import_from(roots[0], store, imported=2)
@@ -151,4 +154,4 @@ def test_a_root_without_a_report_keeps_those_of_others(store, roots, shown, writ
     for root in roots:
         import_from(root, store)
     assert shown.report.data.tags[note] == "Triples – not judged yet"
-    assert shown.artifacts() == ["exp7.pdf"]
+    assert shown.artifacts == ["exp7.pdf"]

@@ -11,6 +11,7 @@ import pytest
 from journeylab import tracking
 from journeylab.config import UserError
 from journeylab.tracking import server
+from journeylab.tracking.store import Store
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -134,6 +135,6 @@ def test_the_check_for_a_writable_store_changes_nothing(tmp_path) -> None:
         store.execute("CREATE TABLE kept (value)")
     store.close()
     before = (tmp_path / "mlflow.db").read_bytes()
-    server.check_store(server.LOCAL, tmp_path)
+    Store(tmp_path)._check()
     assert (tmp_path / "mlflow.db").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]

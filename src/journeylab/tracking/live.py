@@ -1,8 +1,9 @@
 """Curves of jobs that are training, as live runs in MLflow, one for each seed.
 
 Training knows no tracking server. The points come from the files that a job writes anyway: the
-curves in its checkpoints, and the mean loss in its progress file, under `live/loss`. When a job is
-complete, the import of its records replaces its live runs.
+curves in its checkpoints, and the mean loss in its progress file, under `live/loss`. A live run is
+shown as killed or failed when its job is, goes on when the job does, and is deleted when the job is
+complete, since its records are imported, or when the settings changed.
 """
 
 from __future__ import annotations
@@ -11,116 +12,106 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from journeylab.records.files import SEAL
 from journeylab.records.live import Activity, Job
-from journeylab.records.runs import RUN
 from journeylab.tracking.contents import MetricPoint, flat_settings, metric_name
-from journeylab.tracking.experiment import (
-    LIVE,
-    all_runs,
-    is_live,
-    log_points,
-    open_experiment,
-    open_run,
-)
-from journeylab.tracking.store import importer_id
+from journeylab.tracking.experiment import Experiment, now
 
-if TYPE_CHECKING:
-    from mlflow.tracking import MlflowClient
-
+LIVE = "live"
+"""The kind of a run that shows a job while it trains."""
 LOSS = "live/loss"
 _CHECKPOINT = re.compile(r"seeds?-(\d+)[-\d]*\.checkpoint")
+_SHOWN = {
+    "running": ("RUNNING", "in training"),
+    "stopped": ("KILLED", "interrupted"),
+    "failed": ("FAILED", "failed"),
+}
+"""State of a job → status and name of its live runs."""
 
 
-@dataclass
-class _LiveRun:
-    """A seed of a job: its points by metric and step, and what MLflow has of them."""
+class LiveRuns:
+    """The jobs of a study that are training, and the points of each seed that were read so far.
 
-    job: Job
-    points: dict[tuple[str, int], MetricPoint] = field(default_factory=dict)
-    sent: set[tuple[str, int]] = field(default_factory=set)
-    run: str = ""
+    Live runs begin if `follow`; else those of an earlier process are brought up to date only.
+    """
 
-    @property
-    def due(self) -> list[tuple[str, int]]:
-        return sorted(self.points.keys() - self.sent)
-
-
-class LiveStudy:
-    """The jobs of a study that are training: the points read so far, and those in MLflow."""
-
-    def __init__(self, root: Path, study: str) -> None:
-        self.root, self.study = root, study
+    def __init__(self, root: Path, study: str, follow: bool) -> None:
+        self.study, self.follow = study, follow
         self.activity = Activity(root)
-        self.live: dict[tuple[Path, int], _LiveRun] = {}
-        self.dead: set[str] = set()
-        self.clean = False
+        self.jobs: dict[str, Job] = {}
+        self.points: dict[tuple[str, str], dict[tuple[str, int], MetricPoint]] = {}
+        """The points of a seed, by the key of its plan and its number, by metric and step."""
+        self.sent: dict[str, set[tuple[str, int]]] = {}
+        """What MLflow has, by run."""
+        self.shown: object = None
 
     def read(self) -> None:
-        """Read the new points of all jobs in training; forget jobs that are complete or dead."""
+        """Read all jobs, and the new points of those in training."""
         jobs = self.activity.read(self.study).get(self.study, [])
-        training = {job.folder: job for job in jobs if job.state == "running" and job.progress}
-        for folder, seed in [key for key in self.live if key[0] not in training]:
-            run = self.live.pop((folder, seed)).run
-            if run and not (folder / RUN).exists():  # else the import deletes it
-                self.dead.add(run)
-        for folder, job in training.items():
-            for seed, point in _points_of(job):
-                live = self.live.setdefault((folder, seed), _LiveRun(job))
-                live.points.setdefault((point.metric, point.step), point)
+        self.jobs = {job.plan.key: job for job in jobs if job.state in _SHOWN}
+        for key, job in self.jobs.items():
+            if job.state == "running" and job.progress:
+                for seed, point in _points_of(job):
+                    points = self.points.setdefault((key, str(seed)), {})
+                    points.setdefault((point.metric, point.step), point)
+        for ended in [each for each in self.points if each[0] not in self.jobs]:
+            del self.points[ended]
 
     @property
     def is_due(self) -> bool:
-        """Whether there are points that are not in MLflow, or runs of dead jobs that are."""
-        return bool(self.dead) or any(live.due for live in self.live.values())
+        """Whether MLflow lacks a point, or the state of a job."""
+        return self.shown != self._state()
 
-    def send(self, client: MlflowClient, local: bool) -> None:
-        """Write the points that are not in MLflow yet, and delete the live runs of dead jobs.
+    def _state(self) -> object:
+        states = {key: job.state for key, job in self.jobs.items()}
+        return states, {key: len(points) for key, points in self.points.items()}
 
-        After an error, all live runs of this root are written again, with all points: nothing that
-        was read is lost.
-        """
-        if not self.clean:
-            self._begin(client, local)
-        self.clean = False
-        for run in self.dead:
-            client.delete_run(run)
-        self.dead.clear()
-        for (_, seed), live in self.live.items():
-            if due := live.due:
-                self._log(client, seed, live, [live.points[key] for key in due])
-                live.sent.update(due)
-        self.clean = True
+    def send(self, experiment: Experiment) -> None:
+        """Bring the live runs of this root up to date, and end those that others left behind."""
+        runs = experiment.runs(f"tags.kind = '{LIVE}'")
+        if runs and not self.follow:
+            self.read()
+        seeds = {(key, str(n)): job for key, job in self.jobs.items() for n in job.plan.seeds or ()}
+        for run in runs:
+            number, tags = run.info.run_id, run.data.tags
+            if not experiment.is_mine(run):
+                if run.info.status == "RUNNING" and experiment.is_left(run):
+                    experiment.client.set_terminated(number, "KILLED")
+                continue
+            key = tags["plan_key"], tags.get("seed", "")
+            if (job := seeds.pop(key, None)) is None:
+                experiment.client.delete_run(number)
+                continue
+            status, word = _SHOWN[job.state]
+            if run.info.status != status:
+                experiment.client.update_run(number, status, _name(job, key[1], word))
+                if job.sign and status != "RUNNING":
+                    experiment.client.set_terminated(number, status, int(job.sign * 1000))
+            if number not in self.sent:
+                self.sent[number] = {(each.metric, each.step) for each in experiment.points(run)}
+            self._log(experiment, number, key, job)
+        for key, job in seeds.items():
+            if self.follow and job.state == "running" and key in self.points:
+                tags = {"kind": LIVE, "plan_key": key[0], "seed": key[1]}
+                number = experiment.begin(_name(job, key[1], "in training"), tags)
+                self._log(experiment, number, key, job)
+        self.shown = self._state()
 
-    def _begin(self, client: MlflowClient, local: bool) -> None:
-        """Delete the live runs that an earlier process, or an interrupted write, left behind."""
-        self.experiment = open_experiment(client, self.study, self.root if local else None)
-        self.importer = importer_id(self.root)
-        for run in all_runs(client, self.experiment):
-            if is_live(run, self.importer):
-                client.delete_run(run.info.run_id)
-        self.dead.clear()
-        for live in self.live.values():
-            live.run = ""
-            live.sent.clear()
+    def _log(self, experiment: Experiment, run: str, key: tuple[str, str], job: Job) -> None:
+        sent, points = self.sent.setdefault(run, set()), self.points.get(key, {})
+        if due := sorted(points.keys() - sent):
+            plan, params = job.plan, {}
+            if not sent:
+                params = flat_settings(plan.settings) | {"arm": plan.arm or "", "seed": key[1]}
+                params |= {"variant": f"{plan.arm}/{plan.variant}"}
+            experiment.log(run, [points[each] for each in due], params, now())
+            sent.update(due)
 
-    def _log(
-        self, client: MlflowClient, seed: int, live: _LiveRun, points: list[MetricPoint]
-    ) -> None:
-        params: dict[str, str] = {}
-        if not live.run:
-            plan = live.job.plan
-            variant = f"{plan.arm}/{plan.variant}"
-            params = flat_settings(plan.settings)
-            params |= {"arm": plan.arm or "", "variant": variant, "seed": str(seed)}
-            tags = {"kind": LIVE, "study": self.study, "plan_key": plan.key}
-            name = f"{variant}/{seed} (in training)"
-            live.run = open_run(client, self.experiment, self.importer, name, tags)
-        log_points(client, live.run, points, params)
+
+def _name(job: Job, seed: str, state: str) -> str:
+    return f"{job.plan.arm}/{job.plan.variant}/{seed} ({state})"
 
 
 def _points_of(job: Job) -> Iterator[tuple[int, MetricPoint]]:

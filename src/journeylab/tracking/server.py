@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from journeylab.config import UserError, masked
-from journeylab.tracking.experiment import TrackingSummary
-from journeylab.tracking.importer import import_studies
-from journeylab.tracking.store import ARTIFACTS, LOCAL, check_store, locate
+from journeylab.tracking.exporter import TrackingSummary, import_studies
+from journeylab.tracking.store import LOCAL, Store, StoreError
 
 
 def serve(
@@ -26,24 +23,26 @@ def serve(
 ) -> int:
     """Import new runs, then serve MLflow on 127.0.0.1 until it ends; return its exit status.
 
-    Raises UserError if `uri` is a server, which is served already, for a local store that cannot be
-    written, which MLflow would notice after minutes only, and for a port that is in use, for which
-    MLflow would end with exit status 0.
+    Raises UserError if `uri` is a server, which is served already; for a store that MLflow cannot
+    open, which its server would say in a traceback, or after minutes; and for a port that is in
+    use, for which it would end with exit status 0.
     """
-    for summary in import_studies(root, uri):
-        report(summary)
-    if urlsplit(uri).scheme in ("http", "https"):
-        raise UserError(f"tracking.uri is a server: open {masked(uri)}")
+    store = Store(root, uri)
     try:
-        check_store(uri, root)
-    except (OSError, sqlite3.Error) as error:
-        raise UserError(f"{masked(locate(uri, root))} cannot be served: {error}") from None
-    try:
+        if not store.is_server:
+            with store.opened(locked=False):
+                pass
         with socket.create_server(("127.0.0.1", port)):
             pass
+    except StoreError as error:
+        raise UserError(f"{masked(uri)} cannot be served: {error}") from None
     except OSError as error:
         raise UserError(f"--port {port}: {error.strerror}; write another port") from None
-    environment = server_environment() | {"MLFLOW_BACKEND_STORE_URI": locate(uri, root)}
+    for summary in import_studies(root, uri):
+        report(summary)
+    if store.is_server:
+        raise UserError(f"tracking.uri is a server: open {masked(uri)}")
+    environment = server_environment() | {"MLFLOW_BACKEND_STORE_URI": store.address}
     return run_server(server_command(root, uri, port), environment)
 
 
@@ -63,11 +62,12 @@ def server_command(root: Path, uri: str, port: int) -> list[str]:
     An address with a password is left out, since all users of a machine can read its commands.
     MLflow reads it from MLFLOW_BACKEND_STORE_URI.
     """
-    store = [] if masked(uri) != uri else ["--backend-store-uri", locate(uri, root)]
+    store = Store(root, uri)
+    backend = [] if masked(uri) != uri else ["--backend-store-uri", store.address]
     return [
         *(sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port)),
-        *(*store, "--workers", "1"),
-        *("--artifacts-destination", str((root / ARTIFACTS).resolve())),
+        *(*backend, "--workers", "1"),
+        *("--artifacts-destination", str(store.artifacts.resolve())),
         *("--app-name", "journeylab"),
     ]
 
