@@ -11,7 +11,6 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 _LONGEST = 8000
 """Characters of a description: MLflow cuts a longer one in mid-word, or refuses it."""
 _MEASURED = ("study", "arm", "variant", "seed", "draw", "metric", "value")
+_NO_LEVEL = ("None", "<NA>", "nan")
 
 
 class MetricPoint(NamedTuple):
@@ -47,10 +47,10 @@ class Chunk:
         self.run = runs.read_run(folder)
         self.host = runs.read_host(folder)
         self.seeds = self.run.seeds or (None,)
-        self.measurements = folder / files.MEASUREMENTS
-        exists = self.measurements.exists()
-        self.measured = files.sha256(self.measurements)[:16] if exists else ""
-        self.measured_at = int(self.measurements.stat().st_mtime * 1000) if exists else 0
+        path = folder / files.MEASUREMENTS
+        self.measured = files.sha256(path)[:16] if path.exists() else ""
+        self.measured_at = int(path.stat().st_mtime * 1000) if path.exists() else 0
+        self._tables: dict[str, pd.DataFrame] = {}
 
     @property
     def group(self) -> str:
@@ -62,9 +62,21 @@ class Chunk:
         """The key of a seed's result, or of the whole run without a seed."""
         return seed.run_key if seed else self.run.run_key
 
-    def points(self, seed: int | None) -> list[MetricPoint]:
+    def points(self, seed: int | None) -> Iterator[MetricPoint]:
         """All numbers of one seed: curve, costs and final measurements."""
-        return [*self._curve(seed), *self._costs(seed), *self._final(seed)]
+        if self.run.kind == "trained":
+            curve = self._of_seed("curves.parquet", seed)[["step", "metric", "value"]]
+            for step, metric, value in curve.itertuples(index=False):
+                yield MetricPoint(metric_name(metric), int(step), float(value))
+        costs = {"seconds": None if seed is None else self.host.seconds.get(seed)}
+        if trained := self.run.training:
+            costs |= {"parameters": trained.parameters, "tokens": trained.tokens}
+            costs["training_flops"] = trained.flops
+        for name, cost in costs.items():
+            if cost is not None:
+                yield MetricPoint(f"resources/{name}", 0, float(cost))
+        if self.measured:
+            yield from self._final(self._of_seed(files.MEASUREMENTS, seed))
 
     def params(self) -> dict[str, str]:
         """Settings and environment; `variant` includes the arm, since arms share variant names."""
@@ -79,64 +91,34 @@ class Chunk:
         run, host = self.run, self.host
         commit = host.commit or "unknown"
         return {
-            # the only part of the source that a list of runs shows
-            "mlflow.source.name": commit[:7],
+            "mlflow.source.name": commit[:7],  # lists of runs show nothing else of the source
             "mlflow.source.type": "LOCAL",
             "mlflow.source.git.commit": commit,
-            "study": run.study,
             "group": self.group,
             "plan_key": run.plan_key,
-            "data": " ".join(run.inputs[name] for name in sorted(run.inputs)),
             "code": run.code,
+            "data": " ".join(run.inputs[name] for name in sorted(run.inputs)),
             "dirty": str(host.dirty).lower(),
             "cpu": ", ".join(run.cpu),
             "measurements": self.measured,
             "measured_at": str(self.measured_at),
         }
 
-    @cached_property
-    def _curves(self) -> pd.DataFrame | None:
-        trained = self.run.kind == "trained"
-        return files.read_table(self.folder / "curves.parquet") if trained else None
+    def _of_seed(self, name: str, seed: int | None) -> pd.DataFrame:
+        if name not in self._tables:
+            self._tables[name] = files.read_table(self.folder / name)
+        table = self._tables[name]
+        return table if seed is None else table[table["seed"] == seed]
 
-    @cached_property
-    def _table(self) -> pd.DataFrame | None:
-        return files.read_table(self.measurements) if self.measured else None
-
-    def _curve(self, seed: int | None) -> Iterator[MetricPoint]:
-        if self._curves is None:
-            return
-        points = _of_seed(self._curves, seed)
-        for step, metric, value in points[["step", "metric", "value"]].itertuples(index=False):
-            yield MetricPoint(metric_name(metric), int(step), float(value))
-
-    def _costs(self, seed: int | None) -> Iterator[MetricPoint]:
-        trained = self.run.training
-        costs = {
-            "parameters": trained.parameters if trained else None,
-            "training_flops": trained.flops if trained else None,
-            "tokens": trained.tokens if trained else None,
-            "seconds": self.host.seconds.get(seed) if seed is not None else None,
-        }
-        for name, cost in costs.items():
-            if cost is not None:
-                yield MetricPoint(f"resources/{name}", 0, float(cost))
-
-    def _final(self, seed: int | None) -> Iterator[MetricPoint]:
-        if self._table is None:
-            return
-        table = _of_seed(self._table, seed)
+    def _final(self, table: pd.DataFrame) -> Iterator[MetricPoint]:
         factors = [name for name in table.columns if name not in _MEASURED]
         cases = table.groupby(["metric", *factors], dropna=False, sort=False)["value"]
         for case, values in cases:
             metric, *names = map(str, case)
-            levels = [
-                f"{name}.{level}"
-                for name, level in zip(factors, names, strict=True)
-                if level not in ("None", "<NA>", "nan")
-            ]
+            levels = zip(factors, names, strict=True)
+            held = [f"{name}.{level}" for name, level in levels if level not in _NO_LEVEL]
             # an exact claim reads the largest of all draws of a case (at_most), or the smallest
-            name = metric_name("/".join(["final", metric, *levels]))
+            name = metric_name("/".join(["final", metric, *held]))
             yield MetricPoint(name, 0, float(values.max()))
             if len(values) > 1:
                 yield MetricPoint(f"{name}/smallest", 0, float(values.min()))
@@ -160,37 +142,37 @@ def read_study(root: Path, study: str) -> StudyRows | None:
     if not path.exists() or not planned.exists():
         return None
     verdicts = build(StudyVerdicts, files.read_json(path), str(path))
-    plan = read_plan(planned, "typeset")
-    content = root / "reports" / study / "content.json"
-    return in_planned_words(
-        verdicts, plan.settings, files.read_json(content) if content.exists() else {}
-    )
+    settings = read_plan(planned, "typeset").settings
+    return in_planned_words(verdicts, settings, _content(root, study))
+
+
+def _content(root: Path, study: str) -> dict[str, Any]:
+    """What the report of a study says; nothing before it is made."""
+    path = root / "reports" / study / "content.json"
+    return files.read_json(path) if path.exists() else {}
 
 
 def look_tags(verdicts: StudyRows | None) -> dict[str, str]:
     """Look, seeds and state of every claim that is judged at looks, as tags."""
-    if verdicts is None:
-        return {}
-    return {
-        f"{row.id}.{name}": str(value)
-        for row in verdicts.verdicts
-        if row.state
-        for name, value in (("look", verdicts.look_of(row)), ("seeds", row.n), ("state", row.state))
-    }
+    tags: dict[str, str] = {}
+    for row in verdicts.verdicts if verdicts else ():
+        if verdicts and row.state:
+            look = {"look": verdicts.look_of(row), "seeds": row.n, "state": row.state}
+            tags |= {f"{row.id}.{name}": str(value) for name, value in look.items()}
+    return tags
 
 
 def describe_study(root: Path, study: str, verdicts: StudyRows | None) -> str:
     """A study's title and verdicts in Markdown; lists of studies show the first line only."""
-    content = root / "reports" / study / "content.json"
-    title = files.read_json(content)["title"] if content.exists() else study
+    title = _content(root, study).get("title", study)
     if verdicts is None:
         return f"{title} – not judged yet"
     judged = [(row, row.word) for row in verdicts.judged]
     counts = Counter(word for _, word in judged)
     outcome = ", ".join(f"{counts[word]} {word}" for word in OUTCOMES if counts[word])
-    claims = [f"- **{row.id}, {word}:** {sentence(row)}" for row, word in judged]
+    claims = "\n".join(f"- **{row.id}, {word}:** {sentence(row)}" for row, word in judged)
     head = f"{title} – {outcome or 'no claim is judged'}"
-    text = "\n\n".join((head, "\n".join(claims), meaning(verdicts), checks_text(verdicts.checks)))
+    text = "\n\n".join((head, claims, meaning(verdicts), checks_text(verdicts.checks)))
     while len(text) > _LONGEST:
         text = text.rpartition("\n")[0]
     return text
@@ -208,7 +190,3 @@ def flat_settings(settings: Mapping[str, Any]) -> dict[str, str]:
 def metric_name(text: str) -> str:
     """A name of a metric or param with the characters that MLflow accepts."""
     return re.sub(r"[^/\w.\- ]", "_", text.replace("@", "_at_"), flags=re.ASCII)
-
-
-def _of_seed(table: pd.DataFrame, seed: int | None) -> pd.DataFrame:
-    return table if seed is None else table[table["seed"] == seed]

@@ -29,9 +29,12 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
-_FIGURES = (".pdf", ".png", ".svg")
+_FIGURES = "figures"
+_SHOWN = (".pdf", ".png", ".svg")
 _NOTE = "mlflow.note.content"
 """The tag that MLflow shows as a description."""
+_KIND = "mlflow.experimentKind"
+"""The tag that selects how the MLflow page shows an experiment."""
 _PARENT = "mlflow.parentRunId"
 _COMPLETE = ("FINISHED", "FAILED")
 _CLASHES = 2
@@ -177,13 +180,15 @@ class _Exporter(Experiment):
         """The files whose content is imported, with the times at which they changed."""
         chunks = runs.find_runs(self.root, self.study)
         paths = [folder / name for folder in chunks for name in (runs.RUN, files.MEASUREMENTS)]
-        reports = self.root / "reports"
-        paths += [
-            self.root / "results" / self.study / files.VERDICTS,
-            reports / f"{self.study}.pdf",
-        ]
-        paths += find_files(reports / self.study / "figures", "*")
+        paths += [self.root / "results" / self.study / files.VERDICTS, *self._typeset()]
         return [(path, path.stat().st_mtime_ns) for path in paths if path.exists()]
+
+    def _typeset(self) -> list[Path]:
+        """The report of the study and its figures, as far as they are made."""
+        reports = self.root / "reports"
+        drawn = find_files(reports / self.study / _FIGURES, "*")
+        made = [reports / f"{self.study}.pdf", *drawn]
+        return [path for path in made if path.suffix in _SHOWN and path.exists()]
 
     def _import(self) -> TrackingSummary:
         groups: dict[str, list[Chunk]] = {}
@@ -217,10 +222,9 @@ class _Exporter(Experiment):
         """The runs of a group by a tag. Of equal runs, which two importers wrote, one stays."""
         held: dict[str, Run] = {}
         for run in sorted(self.known.get(group, ()), key=_precedence):
-            if (
-                run.data.tags["kind"] in kinds
-                and held.setdefault(run.data.tags[tag], run) is not run
-            ):
+            if run.data.tags["kind"] not in kinds:
+                continue
+            if held.setdefault(run.data.tags[tag], run) is not run:
                 self._delete(run)
         return held
 
@@ -234,21 +238,16 @@ class _Exporter(Experiment):
         imported = 0
         for chunk in chunks:
             for seed in chunk.seeds:
-                known = held.get(chunk.key(seed))
-                if known and not self._is_outdated(known, chunk):
-                    continue
-                if known:
+                if known := held.get(chunk.key(seed)):
+                    # among several roots, the last measurement wins
+                    tags = known.data.tags
+                    newer = chunk.measured_at > int(tags.get("measured_at", 0))
+                    if tags["measurements"] == chunk.measured or not (newer or self.is_mine(known)):
+                        continue
                     self._delete(known)
                 self._import_seed(chunk, seed)
                 imported += 1
         return imported
-
-    def _is_outdated(self, run: Run, chunk: Chunk) -> bool:
-        """Whether a seed was measured otherwise; among several roots, the last measurement wins."""
-        tags = run.data.tags
-        newer = chunk.measured_at > int(tags.get("measured_at", 0))
-        mine = self.is_mine(run)
-        return tags["measurements"] != chunk.measured and (mine or newer)
 
     def _import_seed(self, chunk: Chunk, seed: runs.SeedRecord | None) -> None:
         run, host = chunk.run, chunk.host
@@ -309,25 +308,19 @@ class _Exporter(Experiment):
             self._look()
             held = self._held("", "study", "study")
         run = held[self.study]
-        report = self.root / "reports" / f"{self.study}.pdf"
-        figures = find_files(self.root / "reports" / self.study / "figures", "*")
-        typeset = [report] if report.exists() else []
-        drawn = [path for path in figures if path.suffix in _FIGURES]
-        verdicts = read_study(self.root, self.study)
+        typeset, verdicts = self._typeset(), read_study(self.root, self.study)
         description, looks = describe_study(self.root, self.study, verdicts), look_tags(verdicts)
-        hashes = [files.sha256(path) for path in (*typeset, *drawn)]
+        hashes = [files.sha256(path) for path in typeset]
         content = plan_key({"description": description, "files": hashes, **looks})
         tag = f"content.{self.importer}"
-        shown = verdicts or typeset or drawn or _NOTE not in run.data.tags
+        shown = verdicts or typeset or _NOTE not in run.data.tags
         if shown and run.data.tags.get(tag) != content:
-            for path in (*typeset, *drawn):
-                self.upload(run, path, "figures" if path in drawn else "")
+            for path in typeset:
+                self.upload(run, path, _FIGURES if path.parent.name == _FIGURES else "")
             for name, text in {_NOTE: description, **looks, tag: content}.items():
                 self.client.set_tag(run.info.run_id, name, text)
-            self.client.set_experiment_tag(self.id, _NOTE, description)
-            self.client.set_experiment_tag(
-                self.id, "mlflow.experimentKind", "custom_model_development"
-            )
+            for name, text in {_NOTE: description, _KIND: "custom_model_development"}.items():
+                self.client.set_experiment_tag(self.id, name, text)
         if run.info.status != "FINISHED":
             self.client.set_terminated(run.info.run_id)
 

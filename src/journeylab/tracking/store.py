@@ -91,8 +91,7 @@ class Store:
             from filelock import FileLock, Timeout
 
             for name in ("mlflow", "alembic"):
-                logging.getLogger(name).setLevel(logging.WARNING)
-            logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
+                logging.getLogger(name).setLevel(logging.CRITICAL)
             mlflow.store.db.utils.MAX_RETRY_COUNT = _ATTEMPTS
             lock = self.artifacts / ".lock"
             try:
@@ -111,8 +110,11 @@ class Store:
             except Timeout:
                 raise StoreError(f"{lock} is held by another import") from None
             except (
-                *(mlflow.exceptions.MlflowException, sqlalchemy.exc.SQLAlchemyError),
-                *(sqlite3.Error, ImportError, OSError),
+                mlflow.exceptions.MlflowException,
+                sqlalchemy.exc.SQLAlchemyError,
+                sqlite3.Error,
+                ImportError,
+                OSError,
             ) as error:
                 text = str(error).strip() or type(error).__name__
                 raise StoreError(self._explained(text)) from error
@@ -176,7 +178,8 @@ def _environment() -> Iterator[None]:
         # else each run prints its address, which may hold a password
         "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
         "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
-        **{"MLFLOW_HTTP_REQUEST_TIMEOUT": timeout, "PGCONNECT_TIMEOUT": timeout},
+        "MLFLOW_HTTP_REQUEST_TIMEOUT": timeout,
+        "PGCONNECT_TIMEOUT": timeout,
         # else MLflow's own experiment, Default, keeps the path of the current folder
         "_MLFLOW_SERVER_ARTIFACT_ROOT": PROXIED,
     }
