@@ -4,17 +4,13 @@ import json
 import re
 import shutil
 import subprocess
-from datetime import UTC, datetime
 from urllib.parse import quote
 
-import pandas as pd
 import pytest
 
 from journeylab import tracking
-from journeylab.records import files, runs
-from journeylab.records.plans import Plan
 
-from ..made import host_of
+from ..tracking.conftest import MARKS, write_chunk  # noqa: F401
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -29,48 +25,23 @@ FLAGS = [
     "--window-size=1600,1000",
     "--virtual-time-budget=30000",
 ]
-CURVES = {"native/A": [1.0, 0.5, 0.25], "7b-held/B": [1.0, 0.9, 0.8]}
+SEEDS = {"native/A": 0, "7b-held/B": 1}
+"""The seed of each variant; a loss falls from 1 + seed to 1/2 + seed in two steps."""
 
 pytestmark = [
     pytest.mark.system,
     pytest.mark.timeout(300),
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (apt-get install chromium)"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    *MARKS[1:],
 ]
 
 
-def write_run(root, arm, variant, curve):
-    outcomes = [runs.SeedOutcome(seed=0, status="finished", seconds=1.0)]
-    plan = Plan(
-        stage="train",
-        study="exp7",
-        arm=arm,
-        variant=variant,
-        seeds=(0,),
-        settings={"training": {"steps": len(curve)}},
-    )
-    run = runs.describe_run(
-        plan,
-        inputs={},
-        outcomes=outcomes,
-        files={},
-        training=runs.Training(parameters=1, flops=1.0, tokens=1),
-    )
-    start = runs.RunStart(plan_key=plan.key, started=datetime(2026, 1, 2, tzinfo=UTC))
-    folder = root / f"results/exp7/{arm}/{variant}/seeds-00-00"
-    points = {"seed": 0, "step": range(len(curve)), "metric": "loss", "value": curve}
-    files.write_table(folder / "curves.parquet", pd.DataFrame(points))
-    runs.write_run(folder, run, host_of(start, outcomes))
-
-
 @pytest.fixture
-def address(tmp_path, served, free_port):
+def address(tmp_path, served, free_port, write_chunk):  # noqa: F811
     """The address of an MLflow server with both variants imported."""
-    for variant, curve in CURVES.items():
-        write_run(tmp_path, *variant.split("/"), curve)
-    assert tracking.import_runs(tmp_path, "exp7").imported == len(CURVES)
+    for name, seed in SEEDS.items():
+        write_chunk(tmp_path, *name.split("/"), seeds=(seed,), steps=2)
+    assert tracking.import_runs(tmp_path, "exp7").imported == len(SEEDS)
     with served(tmp_path, free_port()) as uri:
         yield uri
 
@@ -107,17 +78,17 @@ def drawn_page(address, profile):
 
 def test_a_comparison_of_two_variants_shows_both_curves(address, tmp_path):
     experiment, ids = run_ids(address)
-    assert set(ids) == {f"{variant}/0" for variant in CURVES}
+    assert set(ids) == {f"{variant}/{seed}" for variant, seed in SEEDS.items()}
     page_address = comparison(address, experiment, list(ids.values()), "loss")
     for attempt in range(3):
         page = drawn_page(page_address, tmp_path / f"profile-{attempt}")
         lines = set(re.findall(r'<path class="js-line" d="([^"]+)"', page))
-        if len(lines) == len(CURVES):
+        if len(lines) == len(SEEDS):
             break
-    assert len(lines) == len(CURVES)
-    for variant, curve in CURVES.items():
-        assert f"{variant}/0 (loss)" in page
-        assert f"{curve[-1]} (step={len(curve) - 1})" in page
+    assert len(lines) == len(SEEDS)
+    for variant, seed in SEEDS.items():
+        assert f"{variant}/{seed} (loss)" in page
+        assert f"{0.5 + seed} (step=1)" in page
 
 
 def test_a_click_on_an_experiment_opens_charts_of_its_variants(address, page):
@@ -125,9 +96,9 @@ def test_a_click_on_an_experiment_opens_charts_of_its_variants(address, page):
     page.visit(address)
     page.wait(f"Boolean({linked.format('exp7')})")
     page.ask(f"{linked.format('exp7')}.click()")
-    for variant in CURVES:
+    for variant, seed in SEEDS.items():
         page.wait(f"Boolean({linked.format(variant)})")
-        assert page.ask(f"Boolean({linked.format(f'{variant}/0')})") is False
+        assert page.ask(f"Boolean({linked.format(f'{variant}/{seed}')})") is False
     page.wait("document.querySelectorAll('.js-plotly-plot .trace').length >= 2")
     assert "exp7 – not judged yet" in page.ask("document.body.innerText")
 

@@ -127,7 +127,6 @@ def _update(store: Store, exporters: Sequence[_Exporter]) -> Iterator[TrackingSu
     exporter = exporters[0]
     try:
         with store.opened() as client:
-            assert client is not None
             for exporter in exporters:
                 try:
                     yield exporter.export(client)

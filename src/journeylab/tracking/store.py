@@ -78,8 +78,8 @@ class Store:
         return hashlib.sha256(place.encode()).hexdigest()[:16]
 
     @contextlib.contextmanager
-    def opened(self, *, locked: bool = True) -> Iterator[MlflowClient | None]:
-        """A client, which admits no other import from here; not `locked`: a check that makes none.
+    def opened(self, *, locked: bool = True) -> Iterator[MlflowClient]:
+        """A client; if `locked`, no other import from here runs at the same time.
 
         Raises StoreError, also for what fails in the block.
         """
@@ -96,12 +96,8 @@ class Store:
             lock = self.artifacts / ".lock"
             try:
                 self._check()
-                if not locked:
-                    exists = self._file is None or self._file.exists()
-                    yield mlflow.tracking.MlflowClient(self.address) if exists else None
-                    return
                 lock.parent.mkdir(parents=True, exist_ok=True)
-                with FileLock(lock, timeout=PATIENCE):
+                with FileLock(lock, timeout=PATIENCE) if locked else contextlib.nullcontext():
                     if self._file and not self._file.exists():
                         # MLflow makes its tables in many steps; a half made store is useless
                         with write_atomic(self._file.resolve()) as partial:
