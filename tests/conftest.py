@@ -86,8 +86,14 @@ def unchecked() -> Iterator[None]:
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of commands, first in PATH, whose processes fork after the libraries are imported.
 
-    Tests that kill a process, or that check its imports, start `sys.executable` instead.
+    Tests that kill a process, or that check its imports, start `sys.executable` instead. Where a
+    server is not possible, it is the folder of the ordinary commands.
     """
+    if not forking.is_possible():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PATH", os.pathsep.join((COLD, COLD, os.environ["PATH"])))
+            yield Path(COLD)
+        return
     folder = tmp_path_factory.mktemp("warm")
     address, script = folder / "socket", Path(forking.__file__)
     server = subprocess.Popen(

@@ -1,9 +1,10 @@
 """What tests of several folders make or read: settings, claims, commits, records, PDFs, damage."""
 
+import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from journeylab.records.cost import Cost
 from journeylab.records.runs import RunHost, RunStart, SeedOutcome
 
 PROJECT = Path(__file__).parents[1]
+MACOS = PROJECT / "tests/macos"
+"""What makes a process see what it would on macOS: `as_on_macos`."""
 COST = Cost(cpu_seconds=4.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
 
 
@@ -31,6 +34,15 @@ def configured(scale: str = "default") -> Config:
 def registered() -> Register:
     """The register of claims/."""
     return read_register(PROJECT / "claims")
+
+
+def as_on_macos(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a process that finds nothing that only Linux has."""
+    first = {"PYTHONPATH": str(MACOS), "PATH": str(MACOS)}
+    added = {
+        name: f"{folder}{os.pathsep}{environment.get(name, '')}" for name, folder in first.items()
+    }
+    return {**environment, **added}
 
 
 def git(folder: Path, *arguments: str, name: str = "a", email: str = "a@example.org") -> str:

@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from journeylab.records.runs import read_run
+from journeylab.workflow.forking import is_possible
+
+from ..made import as_on_macos
+from .conftest import Copy
+
 BIN = str(Path(sys.executable).parent)
 SCRIPT = """
 import shutil, subprocess, sys, time
@@ -43,6 +49,7 @@ def run(script: str, folder: Path, **environment: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.skipif(not is_possible(), reason="pidfd_open is missing, which Linux has since 5.3")
 def test_commands_from_a_server_behave_as_usual_and_it_ends_with_its_run(tmp_path: Path) -> None:
     folder = Path(run(SCRIPT, tmp_path))
     assert not folder.exists()
@@ -58,16 +65,31 @@ def test_a_command_that_the_system_kills_ends_as_killed(warm: Path, tmp_path: Pa
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("jobs", [1, 8])
-def test_few_jobs_and_another_command_of_that_name_start_no_server(
-    jobs: int, tmp_path: Path
+@pytest.mark.parametrize(("jobs", "macos"), [(1, False), (8, False), (8, True)])
+def test_few_jobs_another_command_of_that_name_and_macos_start_no_server(
+    jobs: int, macos: bool, tmp_path: Path
 ) -> None:
     other = tmp_path / "journeylab"
     other.write_text("#!/bin/sh\n")
     other.chmod(0o755)
-    search = os.environ["PATH"] if jobs == 1 else f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    search = (
+        os.environ["PATH"] if jobs == 1 or macos else f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    )
     script = (
         "import os\nfrom journeylab.workflow.forking import start_server\n"
         f"before = os.environ['PATH']\nstart_server({jobs})\nprint(before == os.environ['PATH'])"
     )
-    assert run(script, tmp_path, PATH=search) == "True"
+    more = as_on_macos(os.environ) if macos else {}
+    assert run(script, tmp_path, **(more | {"PATH": search})) == "True"
+
+
+def test_jobs_compute_the_same_bytes_where_linux_is_missing(finished: Copy, fresh: Copy) -> None:
+    folder = "results/exp5/bridge/rotation/once"
+    assert (finished.path / folder).exists()
+    fresh.run(
+        *("snakemake", "--cores", "1", f"{folder}/measurements.parquet"),
+        env=as_on_macos(fresh.cold_environment),
+    )
+    [made, linux] = [copy.path / folder / "measurements.parquet" for copy in (fresh, finished)]
+    assert made.read_bytes() == linux.read_bytes()
+    assert read_run(fresh.path / folder).cpu == ("Apple M1",)

@@ -8,9 +8,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
-from ..made import wait_for
+from ..made import as_on_macos, wait_for
 
 SNAKEFILE = """\
 from pathlib import Path
@@ -115,7 +116,13 @@ def test_a_live_run_keeps_its_lock_when_a_dead_run_loses_its_own(workflow: Workf
     assert live.poll() is None
 
 
-def test_jobs_that_outlive_their_run_are_named(workflow: Workflow) -> None:
+@pytest.mark.parametrize("macos", [False, True])
+def test_jobs_that_outlive_their_run_are_named(
+    workflow: Workflow, macos: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a laptop also if it has another host name meanwhile."""
+    for name, text in as_on_macos(os.environ).items() if macos else ():
+        monkeypatch.setenv(name, text)
     process = workflow.start_working("a")
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
@@ -127,7 +134,7 @@ def test_jobs_that_outlive_their_run_are_named(workflow: Workflow) -> None:
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + 60
-    while any(Path(f"/proc/{pid}").exists() for pid in pids):  # until somebody has reaped them
+    while any(map(psutil.pid_exists, pids)):  # until somebody has reaped them
         assert time.monotonic() < deadline
         time.sleep(0.01)
     code, output = workflow.run("a.txt")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import glob
 import hashlib
 import io
@@ -19,7 +20,6 @@ import json
 import os
 import re
 import shutil
-import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from journeylab.config import Frozen, UserError, canonical
+from journeylab.records import machine
 from journeylab.records.repair import MANIFEST as MANIFEST
 from journeylab.records.repair import advice, remake
 
@@ -44,7 +45,6 @@ VERDICTS = "verdicts.json"
 BLANK = b"self-sha256:" + b"0" * 64
 """The checksum in a file before `seal`."""
 _SEALED = re.compile(rb"self-sha256:[0-9a-f]{64}")
-_HERE = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 _written = itertools.count()
 _SWAPS = 100
 """How often a folder is moved away that other processes put in the place of the same folder."""
@@ -332,16 +332,16 @@ def _check_origin(path: Path, origin: Mapping[str, Any] | None, plan_key: str | 
 
 
 def _temporary(path: Path) -> Path:
-    own = f"{_HERE}-{os.getpid()}-{next(_written)}"
+    own = f"{machine.place()}-{os.getpid()}-{next(_written)}"
     return path.with_name(f".{path.stem}.{own}.partial{path.suffix}")
 
 
 def _remove_leftovers(path: Path) -> None:
     """Remove temporary files and folders of `path` whose processes on this machine have ended."""
     stem, suffix = map(glob.escape, (path.stem, path.suffix))
-    for entry in path.parent.glob(f".{stem}.{_HERE}-*-*.partial{suffix}"):
-        process = entry.name.rpartition(f".{_HERE}-")[2].partition("-")[0]
-        if process.isdecimal() and not _is_running(int(process)):
+    for entry in path.parent.glob(f".{stem}.????????-????????-*-*.partial{suffix}"):
+        place, process, _ = entry.name.removeprefix(f".{path.stem}.").rsplit("-", 2)
+        if machine.is_here(place) and process.isdecimal() and not _is_running(int(process)):
             if entry.is_dir():
                 shutil.rmtree(entry, ignore_errors=True)
             else:
@@ -377,7 +377,10 @@ def _swap(partial: Path, path: Path, previous: Path) -> None:
 def _flush(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        try:  # on macOS: the drive itself, which else may keep the bytes in its memory
+            fcntl.fcntl(descriptor, getattr(fcntl, "F_FULLFSYNC"))  # noqa: B009
+        except (AttributeError, OSError):  # another system, or a file system that cannot
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 

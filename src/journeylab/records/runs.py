@@ -19,6 +19,7 @@ from journeylab.config import Frozen, UserError, build, canonical
 from journeylab.records import files
 from journeylab.records.cost import Cost
 from journeylab.records.git import ask_git
+from journeylab.records.machine import sysctl
 from journeylab.records.plans import Plan
 
 RUN = "run.json"
@@ -246,7 +247,7 @@ def cpu_model() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        lines = []
+        lines = [f"model name: {sysctl('machdep.cpu.brand_string')}"]  # platform says “arm”
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, "") or platform.processor() or platform.machine()
 

@@ -41,8 +41,8 @@ LIBRARIES: Final = (
 def start_server(jobs: int) -> None:
     """Let `journeylab` start from a server in all later processes, if there are enough jobs.
 
-    Commands start as usual until the server is ready, and where `journeylab` is not the command of
-    this environment.
+    Commands start as usual until the server is ready, on a system without `is_possible`, and where
+    `journeylab` is not the command of this environment.
     """
     import atexit
     import shlex
@@ -52,16 +52,14 @@ def start_server(jobs: int) -> None:
 
     usual = str(Path(sys.executable).with_name("journeylab"))
     offered = os.path.realpath(shutil.which("journeylab") or "")
-    if sys.platform != "linux" or jobs < WORTHWHILE or offered != os.path.realpath(usual):
+    if jobs < WORTHWHILE or offered != os.path.realpath(usual) or not is_possible():
         return
     folder = Path(tempfile.mkdtemp(prefix="journeylab-"))
     address, script = str(folder / "socket"), str(Path(__file__).absolute())
     fast = shlex.join([sys.executable, "-IS", script, "run", address, "journeylab"])
     command = folder / "journeylab"
-    command.write_text(
-        f'#!/bin/sh\n[ ! -S {shlex.quote(address)} ] || exec {fast} "$@"\n'
-        f'exec {shlex.quote(usual)} "$@"\n'
-    )
+    lines = ("#!/bin/sh", f'[ ! -S {shlex.quote(address)} ] || exec {fast} "$@"')
+    command.write_bytes(os.fsencode("\n".join((*lines, f'exec {shlex.quote(usual)} "$@"\n'))))
     command.chmod(0o755)
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     # after a crash, the environment of a process says that a job of the run is still active
@@ -81,6 +79,15 @@ def start_server(jobs: int) -> None:
         server.terminate()
         server.wait()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_possible() -> bool:
+    """Whether this system can wait for a process and a caller at once: Linux from 5.3 on."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return True
 
 
 def serve(address: str, libraries: Sequence[str]) -> dict[str, Any] | None:
@@ -125,6 +132,10 @@ def watch(connection: socket.socket) -> dict[str, Any]:
         for target, stream in enumerate(streams):
             os.dup2(stream, target)
             os.close(stream)
+        # the server's own streams take pipes for files in which they can seek
+        encoding = sys.stdout.encoding
+        sys.stdout = os.fdopen(1, "w", encoding=encoding, closefd=False)
+        sys.stderr = os.fdopen(2, "w", 1, encoding, errors="backslashreplace", closefd=False)
         return dict(json.loads(message))
     for stream in streams:
         os.close(stream)

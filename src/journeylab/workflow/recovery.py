@@ -12,7 +12,6 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from journeylab.config import UserError
+from journeylab.records import machine
 from journeylab.records.listing import probe
 
 try:
@@ -30,7 +30,7 @@ except ImportError:  # no advisory locks here: snakemake's own message about its
 RUN = "JOURNEYLAB_RUN"
 """Environment variable that marks the jobs of a run."""
 
-_held: list[IO[str]] = []
+_held: list[IO[bytes]] = []
 
 
 def check_writable(folder: Path = Path(".snakemake")) -> None:
@@ -70,9 +70,9 @@ def _mark(root: str, folder: Path, stack: ExitStack) -> float | None:
         fcntl.flock(mutex, fcntl.LOCK_EX)
         _clear(folder)
         since = active_since(folder, root)
-        mine = runs / f"{socket.gethostname()}:{os.getpid()}"
-        held = mine.open("w", encoding="utf-8")
-        held.write(root)
+        mine = runs / f"{machine.place()}:{os.getpid()}"
+        held = mine.open("wb")
+        held.write(os.fsencode(root))
         held.flush()
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:  # no advisory locks on this file system, or it is read-only
@@ -103,7 +103,7 @@ def _recorded(folder: Path, root: str | None = None) -> dict[Path, float]:
     began = {}
     for run in (folder / "runs").glob("[!.]*"):
         with suppress(FileNotFoundError):  # it ended meanwhile
-            if root is None or run.read_text(encoding="utf-8") == root:
+            if root is None or os.fsdecode(run.read_bytes()) == root:
                 began[run] = run.stat().st_mtime
     return began
 
@@ -137,7 +137,7 @@ def _clear(folder: Path) -> None:
 
 def _is_alive(run: Path) -> bool:
     """Whether a run is alive; a run on another machine counts as alive."""
-    if run.name.rpartition(":")[0] != socket.gethostname():
+    if not machine.is_here(run.name.rpartition(":")[0]):
         return True
     with suppress(FileNotFoundError), run.open() as probe:  # it ended meanwhile
         try:
@@ -163,14 +163,8 @@ def _queued_jobs() -> list[str]:
 
 
 def _jobs_of(run: str) -> list[int]:
-    """The processes of a run on this machine, according to /proc."""
-    marker = f"{RUN}={run}".encode()
-    processes = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            variables = (entry / "environ").read_bytes().split(b"\0")
-        except OSError:  # ended, or of another user
-            continue
-        if marker in variables:
-            processes.append(int(entry.name))
-    return processes
+    """The processes of a run on this machine; those of other users do not tell."""
+    import psutil  # type: ignore[import-untyped]  # after a kill only
+
+    found = psutil.process_iter(["environ"])
+    return [each.pid for each in found if (each.info["environ"] or {}).get(RUN) == run]
