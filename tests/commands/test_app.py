@@ -1,6 +1,8 @@
 """Commands of the stages: a mistake gives one error line, a record describes the run."""
 
+import os
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +18,8 @@ from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import START, read_run
 from journeylab.records.stages import STAGES
 from journeylab.stages.running import run_stage
+
+from ..made import PROJECT
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -246,6 +250,18 @@ def test_measuring_refuses_a_run_of_another_plan(dataset: Dataset, tmp_path: Pat
     check_refused(
         measure(measured, dataset.data, tmp_path), tmp_path, before, "run.json", "planned"
     )
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_a_terminal_of_any_encoding_gets_every_character(encoding: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "journeylab", "coverage"],
+        cwd=PROJECT,
+        env=os.environ | {"PYTHONIOENCODING": encoding},
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"Golovneva" in done.stdout
 
 
 def test_a_computation_that_runs_once_has_no_seed(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import os
 import platform
 import subprocess
 import sys
@@ -280,3 +281,17 @@ def test_git_that_refuses_to_answer_is_named(
     assert why_git_fails(inner) == ""
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
     assert "dubious ownership" in why_git_fails(inner)
+
+
+def test_the_output_of_git_is_utf_8_in_every_locale(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "a", name="Müller")
+    script = (
+        "from pathlib import Path; from journeylab.records.git import ask_git\n"
+        "print(ascii(ask_git(Path(), 'log', '--format=%an')))"
+    )
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    said = subprocess.check_output(
+        [sys.executable, "-c", script], cwd=tmp_path, env=os.environ | locale
+    )
+    assert said == b"'M\\xfcller\\n'\n"

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from journeylab.config import UserError, accepted, check_checkout, refusal
+from journeylab.records.machine import print_any_text
 from journeylab.records.stages import STAGES, Stage
 from journeylab.stages import imports
 
@@ -115,6 +116,7 @@ def main() -> None:
     Exit code 2 for a mistake of the user; 3 for an error of the system, such as a full disk, since
     1 says that a command found something wrong.
     """
+    print_any_text()
     imports.install()
     try:
         app()

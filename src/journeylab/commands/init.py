@@ -52,7 +52,7 @@ def run_python(project: Path, *arguments: str) -> subprocess.CompletedProcess[st
         cwd=project,
         env=os.environ | one_thread | path,
         capture_output=True,
-        text=True,
+        errors="replace",
     )
 
 

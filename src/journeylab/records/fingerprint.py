@@ -169,6 +169,12 @@ def _logical_lines(code: str) -> Iterator[str]:
 def _graph(*packages: str) -> ImportGraph:
     import grimp
 
+    try:
+        __file__.encode()  # grimp would panic
+    except UnicodeEncodeError:
+        raise UserError(
+            f"the locale cannot name the folder {Path(__file__).parents[1]}; set LC_ALL=C.UTF-8"
+        ) from None
     return grimp.build_graph(*packages, exclude_type_checking_imports=True, cache_dir=None)
 
 

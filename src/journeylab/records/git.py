@@ -10,7 +10,8 @@ def ask_git(repository: Path, *arguments: str) -> str | None:
         answer = subprocess.run(
             ["git", "--no-optional-locks", "-C", str(repository), *arguments],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="backslashreplace",
             check=True,
         )
     except (OSError, subprocess.CalledProcessError):
@@ -22,7 +23,9 @@ def why_git_fails(folder: Path) -> str:
     """Why git names no commit in `folder`; "" if it does."""
     command = ["git", "-C", str(folder), "rev-parse", "--verify", "HEAD"]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        answer = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="backslashreplace"
+        )
     except OSError as error:
         return str(error)
     if answer.returncode == 0:

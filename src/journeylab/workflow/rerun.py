@@ -149,7 +149,9 @@ def _run(plan: Plan, folder: Path, output: Path, files: Mapping[str, Path]) -> N
     given = [word for name in reads if name in files for word in (f"--{name}", str(files[name]))]
     command = [*COMMAND, plan.stage, "--plan", str(path), "--output", str(output), *given]
     environment = os.environ | ONE_THREAD
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, errors="replace", check=False
+    )
     if done.returncode:
         reason = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
         raise UserError(f"{plan.label}: {reason.removeprefix('error: ')}")

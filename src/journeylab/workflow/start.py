@@ -13,6 +13,7 @@ from snakemake.logging import logger
 from snakemake.utils import update_config
 
 from journeylab.config import UserError, check_checkout, read_yaml
+from journeylab.records.machine import print_any_text
 from journeylab.workflow.cluster import lift_default_limit, prepare_cluster, submitted_studies
 from journeylab.workflow.forking import start_server
 from journeylab.workflow.planning import WorkflowPlan
@@ -29,6 +30,7 @@ def start(workflow: Any, config: dict[str, Any], file: str = "config.yaml") -> W
     whether jobs will run: a run writes the plans of the studies that its targets need, a dry run or
     a list writes nothing. A job on a cluster keeps the plan with which it was submitted.
     """
+    print_any_text()
     logging.raiseExceptions = False  # a log that cannot be written is no reason for a traceback
     # Thousands of planned jobs live until the end: looking through them again and again for
     # garbage took a fifth of a start with nothing to do.
