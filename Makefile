@@ -1,11 +1,17 @@
 # One command from a bare clone: `make exp7` sets everything up and runs the main job.
 
+# bash runs every line: make 3.81, which macOS has, would look for a command on its own PATH.
+SHELL  := /bin/bash
 PYTHON ?= python3
 CORES  ?= all
 LATEXMK ?= latexmk
 # Each set of requirements has its own environment, so that running jobs keep theirs. `.venv` is a
-# link to the current one.
+# link to the current one. Settings of tools, the last part of pyproject.toml, install nothing. The
+# first key, of versions up to 1.1.0, counted them; an environment that has it stays.
 KEY    := $(shell cat constraints.txt pyproject.toml requirements.lock | cksum | cut -d ' ' -f 1)
+ifeq ($(wildcard .venvs/$(KEY)/ready),)
+KEY    := $(shell sed '/^\[tool\.ruff\]/,$$d' pyproject.toml | cat constraints.txt - requirements.lock | cksum | cut -d ' ' -f 1)
+endif
 VENV   := .venvs/$(KEY)
 BIN    := $(abspath $(VENV))/bin
 RUN    := snakemake --cores $(CORES)

@@ -3,10 +3,12 @@
 Runs on any Python 3 without other packages. Each set of requirements has its own key, so an
 environment in use is never changed. Only one process builds at a time; an environment without its
 `ready` file is incomplete, is never used, and is built anew. So is one that was copied or moved,
-since its scripts hold the path at which it was built, and one whose Python became another version.
+since its scripts hold the path at which it was built, and one whose Python is another version than
+it was, or than the Python that runs this file: `make PYTHON=…`.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -36,12 +38,28 @@ def main(command, key):
         with locked() as held:
             clean(current, held)
         return
-    if not is_ready(current):
+    if not is_current(current):
         check_python()
+        check_path(current)
         with locked() as held:
-            if not is_ready(current):  # another process may have built it meanwhile
+            if not is_current(current):  # another process may have built it meanwhile
                 build(current, held)
     point(current)
+
+
+def is_current(folder):
+    """Whether an environment is ready and has the version of this Python."""
+    return is_ready(folder) and version() in (versions_in(folder) or [version()])
+
+
+def version():
+    """The version of this Python without its last number."""
+    return "{}.{}".format(*sys.version_info)
+
+
+def versions_in(folder):
+    """The versions of Python for which an environment has libraries."""
+    return [path.name[len("python") :] for path in folder.glob("lib/python3.*")]
 
 
 def is_ready(folder):
@@ -51,22 +69,37 @@ def is_ready(folder):
         return False
     name = python.resolve().name  # such as python3.11, whose libraries are in lib/python3.11
     replaced = "." in name and not (folder / "lib" / name).exists()
-    return ready.read_text(encoding="utf-8") == str(folder.resolve()) and not replaced
+    return ready.read_bytes() == os.fsencode(str(folder.resolve())) and not replaced
 
 
 def check_python():
     """Exit with one line if Python is too old."""
     if sys.version_info < (3, 11):  # noqa: UP036 – this file runs before anything is checked
         sys.exit(
-            "error: {} is Python {}.{}; 3.11 or later is needed: make PYTHON=python3.12".format(
-                os.environ.get("PYTHON", sys.executable), *sys.version_info[:2]
+            "error: {} is Python {}; 3.11 or later is needed: make PYTHON=python3.12".format(
+                os.environ.get("PYTHON", sys.executable), version()
             )
+        )
+
+
+def check_path(folder):
+    """Exit with one line if the scripts of an environment cannot start from its folder."""
+    path = str(folder.absolute())
+    if ":" in path or (" " in path and re.search(r'["$`\\]', path)):
+        sys.exit(
+            f"error: {Path.cwd()}: an environment needs a path without a colon, and without a blank"
+            ' beside one of " $ ` \\; move the checkout'
         )
 
 
 def build(folder, held):
     """Build an environment in its final folder, since scripts hold its path; write `ready` last."""
     started = time.monotonic()
+    if is_ready(folder):
+        known = f"{folder} has Python {versions_in(folder)[0]}"
+        for process in users_of(folder):
+            sys.exit(f"error: {known}, and process {process} uses it; wait, or omit PYTHON")
+        report(started, f"{known}; it is made anew with {version()}")
     shutil.rmtree(folder, ignore_errors=True)
     log = folder.with_suffix(".log")
     report(started, f"setting up {folder}; details in {log}")
@@ -76,7 +109,7 @@ def build(folder, held):
         ):
             report(started, f"{number} of 2: {name}")
             run(os.environ[variable], output, log, started, held)
-    (folder / "ready").write_text(str(folder.resolve()), encoding="utf-8")
+    (folder / "ready").write_bytes(os.fsencode(str(folder.resolve())))
     log.unlink()
     report(started, "done")
 

@@ -5,6 +5,7 @@ Short commands replace the creation and the installation; locks, processes and s
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import psutil
 import pytest
 
 from journeylab.commands.init import STUDY
@@ -27,7 +29,7 @@ NEEDED = (
 OF_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "CREATE", "INSTALL")  # this test may run under make
 CREATE = (
     'mkdir -p $(VENV)/bin && ln -s "$$(command -v sh)" $(VENV)/bin/python'
-    " && ln -s /bin/true $(VENV)/bin/journeylab"  # writes the schemas
+    ' && ln -s "$$(command -v true)" $(VENV)/bin/journeylab'  # writes the schemas
 )
 INSTALL = "echo $$$$ >> installs; touch $(VENV)/begun.$$$$; sleep 1; touch $(VENV)/whole"
 
@@ -68,6 +70,9 @@ class Checkout:
     def is_whole(self) -> bool:
         return (self.current() / "ready").exists() and (self.current() / "whole").exists()
 
+    def installs(self) -> int:
+        return len((self.path / "installs").read_text().split())
+
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
@@ -82,7 +87,7 @@ def test_setup_prints_its_steps_with_times_and_runs_once(checkout: Checkout) -> 
     assert "1 of 2: an empty environment" in output
     assert "2 of 2: the pinned dependencies" in output
     assert checkout.make() == (0, "")
-    assert len((checkout.path / "installs").read_text().split()) == 1
+    assert checkout.installs() == 1
 
 
 def test_a_copied_or_moved_checkout_builds_its_own_environment(
@@ -93,10 +98,10 @@ def test_a_copied_or_moved_checkout_builds_its_own_environment(
     copied = tmp_path_factory.mktemp("copied") / "checkout"
     shutil.copytree(checkout.path, copied, symlinks=True)
     other = Checkout(copied)
-    assert len((copied / "installs").read_text().split()) == 1
+    assert other.installs() == 1
     code, output = other.make()
     assert code == 0, output
-    assert len((copied / "installs").read_text().split()) == 2
+    assert other.installs() == 2
     assert other.make() == (0, "")
     assert checkout.make() == (0, "")
 
@@ -114,6 +119,83 @@ def test_an_environment_whose_python_was_replaced_is_built_anew(tmp_path: Path) 
         (tmp_path / "bin/python").unlink(missing_ok=True)
         (tmp_path / "bin/python").symlink_to(tmp_path / name)
         assert tool.is_ready(tmp_path) == ready
+
+
+def test_another_version_of_python_makes_the_environment_anew(checkout: Checkout) -> None:
+    create = f"{CREATE} && mkdir -p $(VENV)/lib/python3.8"
+    assert checkout.make(CREATE=create)[0] == 0
+    old = checkout.current()
+    job = subprocess.Popen(["sleep", "60"], env={"HOME": f"{old}/"})
+    try:
+        code, output = checkout.make()
+        assert code
+        assert f"{old.name} has Python 3.8, and process {job.pid} uses it; wait" in output
+        assert checkout.is_whole()
+    finally:
+        job.kill()
+        job.wait()
+    code, output = checkout.make()
+    assert code == 0, output
+    assert f"{old.name} has Python 3.8; it is made anew with 3.{sys.version_info[1]}\n" in output
+    assert checkout.make() == (0, "")
+
+
+def test_what_is_installed_decides_which_environment_is_used(checkout: Checkout) -> None:
+    checkout.make()
+    project = checkout.path / "pyproject.toml"
+    for tool in ("ruff", "mypy", "pytest.ini_options", "importlinter"):
+        text = project.read_text(encoding="utf-8")
+        assert text.count(f"[tool.{tool}]\n") == 1
+        edited = text.replace(f"[tool.{tool}]\n", f"[tool.{tool}]\n# other\n")
+        project.write_text(edited, encoding="utf-8")
+    assert checkout.make() == (0, "")
+    for table in ("build-system", "project", "project.optional-dependencies"):
+        text = project.read_text(encoding="utf-8")
+        project.write_text(text.replace(f"[{table}]\n", f"[{table}]\n# other\n"), encoding="utf-8")
+        before = checkout.installs()
+        assert checkout.make()[0] == 0
+        assert checkout.installs() == before + 1, table
+
+
+NEWER = r"\.ONESHELL|\.RECIPEPREFIX|^define .*=|^undefine|!=|::=|&:|\$\((?:file|let|intcmp|guile) "
+"""What make understands since 3.82 or later."""
+
+
+def test_make_3_81_finds_the_commands_of_the_environment(checkout: Checkout) -> None:
+    """macOS has it. It starts simple lines on its own PATH, unless SHELL is not /bin/sh."""
+    assert not re.search(NEWER, (PROJECT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    checkout.make()
+    command = checkout.current() / "bin/snakemake"
+    command.write_text('#!/bin/sh\necho ran "$@"\n')
+    command.chmod(0o755)
+    (checkout.path / "src/journeylab/studies/exp1_any").mkdir(parents=True)
+
+    def said(*options: str) -> str:
+        done = subprocess.run(
+            ["make", *options, "exp1"], cwd=checkout.path, capture_output=True, text=True
+        )
+        return done.stdout
+
+    [line] = [line for line in said("--dry-run").splitlines() if line.startswith("snakemake ")]
+    variables = dict(re.findall(r"^(SHELL|PATH) :?= (.*)$", said("--print-data-base", "-n"), re.M))
+    shell = variables.pop("SHELL")
+    simple = shell == "/bin/sh"
+    words = shlex.split(line) if simple else [shell, "-c", line]
+    environment = {"PATH": os.defpath} if simple else variables
+    done = subprocess.run(words, cwd=checkout.path, env=environment, capture_output=True, text=True)
+    assert done.stdout == "ran --cores all reports/exp1.pdf\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "works"), [("it's 1 #ü", True), ('$HOME"1', True), ('a "b"', False)]
+)
+def test_checkouts_have_paths_of_any_characters_that_scripts_can_hold(
+    tmp_path: Path, name: str, works: bool
+) -> None:
+    checkout = Checkout(tmp_path / name)
+    code, output = checkout.make()
+    assert (code == 0) == works, output
+    assert checkout.make() == (0, "") if works else f"{name}: an environment needs a path" in output
 
 
 def test_clean_removes_quick_runs_and_tools_and_no_other_results(checkout: Checkout) -> None:
@@ -135,7 +217,7 @@ def test_two_concurrent_makes_build_one_environment(checkout: Checkout) -> None:
     outputs = [process.communicate(timeout=60)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], outputs
     assert sum("another make is setting up" in text for text in outputs) == 1
-    assert len((checkout.path / "installs").read_text().split()) == 1
+    assert checkout.installs() == 1
     assert checkout.is_whole()
 
 
@@ -158,8 +240,8 @@ def test_an_interrupted_setup_is_built_anew(checkout: Checkout) -> None:
 def test_make_waits_for_the_processes_of_a_killed_setup(checkout: Checkout) -> None:
     process = checkout.start(INSTALL=INSTALL.replace("sleep 1", "sleep 3; touch orphan-ended"))
     wait_for((checkout.path / "installs").exists)
-    [setup] = children_of(process.pid)
-    os.kill(setup, signal.SIGKILL)
+    [setup] = psutil.Process(process.pid).children()
+    setup.kill()
     code, output = checkout.make()
     assert code == 0, output
     assert (checkout.path / "orphan-ended").exists()
@@ -253,12 +335,6 @@ def test_git_ignores_environments(checkout: Checkout) -> None:
     status = ["git", "status", "--porcelain", "--untracked-files=all"]
     done = subprocess.run(status, cwd=checkout.path, capture_output=True, text=True, check=True)
     assert ".venv" not in done.stdout
-
-
-def children_of(pid: int) -> list[int]:
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True)
-    pairs = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()]
-    return [child for child, parent in pairs if parent == pid]
 
 
 def test_make_ui_shows_quick_runs_if_there_are_no_others(checkout: Checkout) -> None:
