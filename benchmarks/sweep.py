@@ -38,7 +38,7 @@ COMMANDS = {
     "write all runs": f"{sys.executable} {Path(__file__).resolve()} fill",
     "collect": f"journeylab collect --plan {PLANS}/collect.json --runs {RESULTS}"
     f" --output {RESULTS}/measurements.parquet",
-    "judge": f"journeylab judge --plan {PLANS}/judge.json"
+    "judge": f"journeylab stage judge --plan {PLANS}/judge.json"
     f" --measurements {RESULTS}/measurements.parquet --output {RESULTS}/verdicts.json",
     "draw": f"journeylab draw --plan {PLANS}/draw.json"
     f" --measurements {RESULTS}/measurements.parquet --verdicts {RESULTS}/verdicts.json"

@@ -152,7 +152,6 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
         row(id="exp1.s1", effect={"all_of": ["main/A@hits", "main/B@hits"]}),
         *("exp1.s1", "region is missing"),
     ),
-    ("claims.0.statement", ..., "exp1.1", "statement is missing"),
     ("claims.0.regoin", {"above": 1}, "regoin", "unknown key"),
     ("claims.0.id", "exp2.1", "exp2.1", "exp1."),
     ("claims.0.id", "exp1.2", "exp1.2", "twice"),

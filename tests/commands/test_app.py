@@ -139,9 +139,9 @@ def test_a_missing_option_gives_one_error_line(stage: str, tmp_path: Path) -> No
 
 
 def test_every_stage_is_a_command_and_needs_a_plan(tmp_path: Path) -> None:
-    output = run("--help", folder=tmp_path).stdout
+    output = run("stage", "--help", folder=tmp_path).stdout
     assert all(f" {stage} " in output for stage in STAGES)
-    done = run("generate", "--output", "data.parquet", folder=tmp_path)
+    done = run("stage", "generate", "--output", "data.parquet", folder=tmp_path)
     assert done.returncode == 2
     assert "--plan" in done.stderr
 

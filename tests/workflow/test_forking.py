@@ -23,7 +23,7 @@ def outcome(*command):
     done = subprocess.run(["journeylab", *command], capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
 
-commands = (["list"], ["judge", "--plan", "missing.json", "--output", "verdicts.json"])
+commands = (["list"], ["stage", "judge", "--plan", "missing.json", "--output", "verdicts.json"])
 usual = [outcome(*command) for command in commands]
 start_server(jobs=8)
 command = Path(shutil.which("journeylab"))

@@ -67,8 +67,9 @@ def test_path_of_another_stage_is_refused() -> None:
 
 
 def test_unknown_option_of_a_stage_is_one_line() -> None:
-    words = ["judge", "--plan", "p.json", "--output", "o.json", "--measurement", "m.parquet"]
-    code = f"import sys; from journeylab.commands.app import main; sys.argv[1:] = {words}; main()"
+    words = ["--plan", "p.json", "--output", "o.json", "--measurement", "m.parquet"]
+    code = "import sys; from journeylab.commands.app import main; "
+    code += f"sys.argv[1:] = ['stage', 'judge', *{words}]; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     [line] = done.stderr.strip().splitlines()

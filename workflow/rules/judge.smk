@@ -33,5 +33,5 @@ rule judge:
         "../envs/journeylab.yaml"
     threads: 1
     shell:
-        "journeylab judge --plan {input.plan} --measurements {input.measurements}"
+        "journeylab stage judge --plan {input.plan} --measurements {input.measurements}"
         " --output {output.verdicts} > {log} 2>&1"

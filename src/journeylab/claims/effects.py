@@ -26,8 +26,10 @@ from journeylab.config import Frozen, Name
 Level = str | int | None
 """A factor level; null where the factor does not apply."""
 RunId = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9{][A-Za-z0-9_.{}-]*/[A-Za-z0-9{][A-Za-z0-9_.{}-]*$")
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9{][A-Za-z0-9_.{}-]*(/[A-Za-z0-9{][A-Za-z0-9_.{}-]*)?$"),
 ]
+"""``arm/variant``; a name alone, as tables of other tools have it, is its own arm and variant."""
 Text = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]+$")]
 
 
@@ -98,7 +100,7 @@ class Cell(Frozen):
     @property
     def variant(self) -> str:
         """The variant of the run."""
-        return self.run.split("/")[1]
+        return self.run.split("/")[-1]
 
 
 class Difference(Frozen):

@@ -109,6 +109,36 @@ def claim_forecast(
     return pick(forecasts, key=lambda each: (each[2].supported, -each[2].refuted))
 
 
+def decided_at(claim: Criterion, plan: Schedule, values: Sequence[Values], look: int) -> float:
+    """The probability that a look decides an open claim, if more seeds are like the present.
+
+    ``values`` are those of its terms, shape (n,) each. Of a claim with parts, the probability is
+    that of the part on which the verdict rests.
+    """
+    support, refute = (level.k - 1 for level in term_levels(plan, claim, look))
+    region, chances = claim.claimed, []
+    for of_term in values:
+        finished = of_term[np.isfinite(of_term)]
+        low, high = min(region.ends), max(region.ends)
+        below, above = int((finished < low).sum()), int((finished > high).sum())
+        if region.of == "seeds":
+            above = int(region.contains(finished).sum())
+            below = of_term.size - above
+        counts = np.zeros((look + 1, look + 1))
+        counts[below, above] = 1.0
+        for _ in range(look - of_term.size):
+            counts = _next(counts, sides_of(of_term, region))
+        chances.append(
+            [counts[at].sum() for at in _decided(look, look, support, refute, region.bounds)]
+        )
+    supported, refuted = zip(*chances, strict=True)
+    if claim.kind == "all_of":
+        return float(max(min(supported), max(refuted)))
+    if claim.kind == "any_of":
+        return float(max(max(supported), min(refuted)))
+    return float(supported[0] + refuted[0])
+
+
 def sides_of(values: Values, region: Region) -> Sides:
     """The sides of seeds like ``values``, shape (n,), of which NaN failed; 0 without values.
 

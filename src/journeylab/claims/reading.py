@@ -52,7 +52,7 @@ def read(
     if not isinstance(term, Cell):
         return np.full(len(seeds), float(term))
     if term not in known:
-        known[term] = _by_seed(term, table, measures[term.measure])
+        known[term] = by_seed(term, table, measures[term.measure])
     values = known[term].reindex(list(seeds)).to_numpy(dtype=np.float64, na_value=np.nan)
     return np.where(np.isfinite(values), values, np.nan)
 
@@ -81,12 +81,10 @@ def _spacing(term: Term, values_of: Callable[[Term], Values], single: NDArray[np
     return spacing(values_of(term), single & isinstance(term, Cell))
 
 
-def _by_seed(term: Cell, table: pd.DataFrame, measure: Quantity) -> "pd.Series[float]":
-    chosen = (table["arm"] == term.arm) & (table["variant"] == term.variant)
-    chosen &= table["metric"] == measure.metric
-    for factor, level in measure.at.items():
-        chosen &= _matches(table, factor, level)
-    by_seed = table.loc[chosen].set_index("seed")["value"]
+def by_seed(term: Cell, table: pd.DataFrame, measure: Quantity) -> "pd.Series[float]":
+    """The values of a cell by seed. Raises UserError for several values of the same seed."""
+    rows = cell_rows(term, table, measure)
+    by_seed = rows.set_index("seed")["value"]
     if by_seed.index.has_duplicates:
         seed = by_seed.index[by_seed.index.duplicated()][0]
         raise UserError(
@@ -94,6 +92,15 @@ def _by_seed(term: Cell, table: pd.DataFrame, measure: Quantity) -> "pd.Series[f
             f"{measure.metric} at {measure.at}"
         )
     return by_seed
+
+
+def cell_rows(term: Cell, table: pd.DataFrame, measure: Quantity) -> pd.DataFrame:
+    """The rows of a table that a cell reads."""
+    chosen = (table["arm"] == term.arm) & (table["variant"] == term.variant)
+    chosen &= table["metric"] == measure.metric
+    for factor, level in measure.at.items():
+        chosen &= at_level(table, factor, level)
+    return table.loc[chosen, ["seed", "value"]]
 
 
 def read_rows(
@@ -107,7 +114,7 @@ def read_rows(
     """
     of_arm = table["arm"] == cases.arm
     matches = [
-        {level: _matches(table, factor, level) for level in _levels(levels)}
+        {level: at_level(table, factor, level) for level in _levels(levels)}
         for factor, levels in cases.at.items()
     ]
     chosen = of_arm & (table["metric"] == cases.metric)
@@ -150,7 +157,8 @@ def _levels(levels: Level | tuple[Level, ...]) -> tuple[Level, ...]:
     return levels if isinstance(levels, tuple) else (levels,)
 
 
-def _matches(table: pd.DataFrame, factor: str, level: Level) -> "pd.Series[bool]":
+def at_level(table: pd.DataFrame, factor: str, level: Level) -> "pd.Series[bool]":
+    """Which rows have a level of a factor; a column that is not there has no level anywhere."""
     if factor not in table.columns:
         return pd.Series(level is None, index=table.index, dtype=bool)
     column = table[factor]

@@ -43,6 +43,8 @@ from journeylab.claims.regions import EVERYWHERE, Region
 from journeylab.config import Frozen, Name
 
 LOOKS = "looks.yaml"
+OWN = "claim:own"
+"""The theorem of a claim that belongs to none."""
 PILOT = 1000
 """Seeds ≥ 1000 are for tuning and quick runs; they are never judged."""
 APART = 100
@@ -108,7 +110,7 @@ class Criterion(Frozen):
     effect and the gates stands for each of them in turn.
     """
 
-    id: Annotated[str, StringConstraints(pattern=r"^exp\d+\.[a-z0-9]+$")]
+    id: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*\.[a-z0-9]+$")]
     effect: Effect
     primary: Annotated[bool, Field(json_schema_extra=lambda schema: schema.pop("default"))] = True
     region: Region | None = None
@@ -218,7 +220,7 @@ class Claim(Criterion):
     ``before`` the row of the revision before that this one continues, since rows may be renumbered.
     """
 
-    theorem: TheoremLabel
+    theorem: TheoremLabel = OWN
     form: Form | None = None
     evidence: Evidence | None = None
     source: Literal["document", "corrected"] = "corrected"
@@ -229,8 +231,6 @@ class Claim(Criterion):
 
     @model_validator(mode="after")
     def _says(self) -> Self:
-        if self.statement is None and self.primary:
-            raise ValueError(f"{self.id}: statement is missing")
         if self.source == "document" and self.cites is None:
             raise ValueError(
                 f"{self.id}: cites is missing: write where the document says it (section, and "

@@ -14,33 +14,46 @@ from journeylab.records.machine import print_any_text
 from journeylab.records.stages import STAGES, Stage
 from journeylab.stages import imports
 
-PEOPLE, WORKFLOW = "Commands", "Stages, run by the workflow's rules"
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "status": ("status", "Show the answer of every study, and count its verdicts by theorem."),
-    "watch": ("watch", "Show what a running workflow does, in a terminal."),
-    "explain": ("explain", "Show a claim, its numbers, and what they rest on."),
-    "list": ("list_studies", "List studies with their arms and variants, and the runs done."),
-    "config": ("show_config", "Show every setting of a run, and its line in config.yaml."),
-    "compare": ("compare", "Show which effects and verdicts differ between two results."),
-    "coverage": ("coverage", "List the checkable statements of the source documents."),
-    "seeds": ("seeds", "Estimate how many seeds a study needs."),
-    "register": ("register", "Write what the ledger lacks of judged rows."),
-    "reproduce": ("reproduce", "Rerun a random sample of the evidence and compare."),
-    "init": ("init", "Create a repository for another paper."),
-    "demo": ("demo", "Show how claims are judged, and how a changed file is refused."),
-    "check": ("check_outputs", "Find damaged, missing and outdated files."),
-    "lint": ("lint", "List decimals typed by hand, unknown keys and stale figures."),
-    "verify": ("verify", "Compare the verdicts of your results with the reference results."),
-    "evidence": ("app", "Keep finished runs in git, and check what is kept."),
-    "deposit": ("deposit", "Pack the complete studies into one archive that checks itself."),
-    "new": ("new", "Create a new study: modules, tests, claims, and a section of config.yaml."),
-    "paper": ("paper", "Collect the manuscript and the results it cites, for LaTeX."),
-    "ui": ("ui", "Import all new runs into MLflow and serve its pages on 127.0.0.1."),
-    "track": ("track", "Import runs into MLflow."),
-    "gallery": ("gallery", "Copy the current reports to the gallery."),
-    "schema": ("schema", "Write the JSON schemas of configuration and claims for editors."),
+COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Read": {
+        "status": ("status", "Show the answer of every study, and count its verdicts by theorem."),
+        "explain": ("explain", "Show a claim, its numbers, and what they rest on."),
+        "list": ("list_studies", "List studies with their arms and variants, and the runs done."),
+        "compare": ("compare", "Show which effects and verdicts differ between two results."),
+        "coverage": ("coverage", "List the checkable statements of the source documents."),
+        "config": ("show_config", "Show every setting of a run, and its line in config.yaml."),
+    },
+    "Run and repair": {
+        "watch": ("watch", "Show what a running workflow does, in a terminal."),
+        "check": ("check_outputs", "Find damaged, missing and outdated files."),
+        "ui": ("ui", "Import all new runs into MLflow and serve its pages on 127.0.0.1."),
+        "track": ("track", "Import runs into MLflow."),
+    },
+    "Judge": {
+        "judge": ("judge", "Judge claims by any table of runs, seeds and metrics."),
+        "next": ("next_seeds", "Say which seeds of such a table would decide open claims."),
+        "register": ("register", "Write what the ledger lacks of judged rows."),
+        "seeds": ("seeds", "Estimate how many seeds a study needs."),
+        "lint": ("lint", "List decimals typed by hand, unknown keys and stale figures."),
+        "demo": ("demo", "Show how claims are judged, and how a changed file is refused."),
+    },
+    "Keep and publish": {
+        "evidence": ("app", "Keep finished runs in git, and check what is kept."),
+        "reproduce": ("reproduce", "Rerun a random sample of the evidence and compare."),
+        "verify": ("verify", "Compare the verdicts of your results with the reference results."),
+        "deposit": ("deposit", "Pack the complete studies into one archive that checks itself."),
+        "paper": ("paper", "Collect the manuscript and the results it cites, for LaTeX."),
+        "gallery": ("gallery", "Copy the current reports to the gallery."),
+    },
+    "Begin": {
+        "new": ("new", "Create a new study: modules, tests, claims, and a section of config.yaml."),
+        "init": ("init", "Create a repository for another paper."),
+    },
+    "": {"schema": ("schema", "Write the JSON schemas of configuration and claims for editors.")},
 }
-"""The commands for people: each has a module of this package, with this function, and a purpose."""
+"""The commands for people in groups: each has a module of this package, with this function, and a
+purpose. Those without the name of a group are hidden."""
+_FUNCTIONS = {name: known[0] for group in COMMANDS.values() for name, known in group.items()}
 
 
 class _Group(TyperGroup):
@@ -48,8 +61,8 @@ class _Group(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
-        if name and name in COMMANDS:
-            group = getattr(import_module(f"journeylab.commands.{name}"), COMMANDS[name][0])
+        if name and name in _FUNCTIONS:
+            group = getattr(import_module(f"journeylab.commands.{name}"), _FUNCTIONS[name])
             if not isinstance(group, typer.Typer):
                 function, group = group, typer.Typer(add_completion=False)
                 group.command(name)(function)
@@ -73,14 +86,23 @@ def _nothing() -> None:
     """Stands for a command until its module is loaded."""
 
 
-for _name, (_, _purpose) in COMMANDS.items():
-    app.command(_name, help=_purpose, rich_help_panel=PEOPLE)(_nothing)
+for _group, _commands in COMMANDS.items():
+    for _name, (_, _purpose) in _commands.items():
+        app.command(_name, help=_purpose, rich_help_panel=_group, hidden=not _group)(_nothing)
+
+
+stages = typer.Typer(add_completion=False, no_args_is_help=True)
+app.add_typer(stages, name="stage", hidden=True, help="The stages, which the workflow's rules run.")
 
 
 def _add_stage(name: str, stage: Stage) -> None:
+    """Add ``journeylab stage NAME``; a run's rules say ``journeylab NAME``.
+
+    Snakemake would make all runs again if their commands changed.
+    """
     words = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-    @app.command(name, help=stage.purpose, rich_help_panel=WORKFLOW, context_settings=words)
+    @stages.command(name, help=stage.purpose, context_settings=words)
     def command(
         context: typer.Context,
         plan: Annotated[Path, typer.Option(help="The job's plan file.")],
@@ -89,6 +111,9 @@ def _add_stage(name: str, stage: Stage) -> None:
         from journeylab.stages.running import run_stage
 
         run_stage(name, plan, output, **_files(name, stage.reads, context.args))
+
+    if name not in _FUNCTIONS:
+        app.command(name, hidden=True, context_settings=words)(command)
 
 
 def _files(name: str, accept: Collection[str], words: Iterable[str]) -> dict[str, list[Path]]:

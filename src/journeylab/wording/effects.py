@@ -29,7 +29,7 @@ class Names(NamedTuple):
 
     def run(self, run: str) -> str:
         """A run ``arm/variant`` in print: the label of its variant, then of its arm."""
-        arm, variant = run.split("/")
+        arm, _, variant = run.rpartition("/")
         return run_text(arm, variant, self.variants, self.arms)
 
 

@@ -1,0 +1,37 @@
+"""``journeylab next claims.yaml results.csv``: the seeds that open claims need."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from journeylab.claims.heads import read_claims
+from journeylab.claims.judging import further_seeds
+from journeylab.claims.tables import read_measurements
+from journeylab.commands.judge import CLAIMS, PLANNED, TABLE
+
+OPEN = 3
+"""The exit status while a claim is open."""
+
+
+def next_seeds(
+    claims: Annotated[Path, CLAIMS],
+    table: Annotated[str, TABLE],
+    planned: Annotated[Path | None, PLANNED] = None,
+) -> None:
+    """Say which claims are open, and which seeds of which runs to add.
+
+    Exit status 0 if no seed could decide more, 3 if some are to be added.
+    """
+    of = read_claims(claims, planned)
+    further = further_seeds(of, read_measurements(table, of), table)
+    if further is None:
+        typer.echo("No claim is open: no further seed is needed.")
+        return
+    typer.echo(f"look at {further.look} seeds of {', '.join(map(str, of.looks))}")
+    for row, chance in further.open.items():
+        at_look = "" if chance is None else f", decided there with probability {chance:.2f}"
+        typer.echo(f"{row}: open{at_look}")
+    for run, seeds in further.seeds.items():
+        typer.echo(f"{run}: {','.join(map(str, seeds))}")
+    raise typer.Exit(OPEN)
