@@ -4,7 +4,6 @@ Times are CPU times; a ratio is the median over pairs, with its quartiles.
 """
 
 import json
-import platform
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import torch
 
 from journeylab.operators.affine import product, weight_gradient
 from journeylab.records.cost import Step, timed
+from journeylab.records.runs import cpu_model
 
 Row = dict[str, object]
 
@@ -70,6 +70,6 @@ def with_floor(result: dict[str, float], seconds: float) -> dict[str, float]:
 def write(path: Path, rows: Sequence[Row]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
-    machine = {"processor": platform.processor(), "gpu": gpu}
+    machine = {"processor": cpu_model(), "gpu": gpu}
     record = {"torch": torch.__version__, "machine": machine, "results": rows}
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

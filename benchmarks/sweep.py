@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING
 import yaml
 from pipeline import _copied_project, _environment
 
+from journeylab.records.cost import RSS_BYTES
+
 if TYPE_CHECKING:
     from journeylab.records.plans import Plan
 
@@ -131,7 +133,11 @@ def measured(copy: Path, command: str) -> tuple[float, float, float]:
     _, status, used = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{command} failed:\n{output.decode()[-4000:]}")
-    return used.ru_utime + used.ru_stime, time.monotonic() - began, used.ru_maxrss / 1024
+    return (
+        used.ru_utime + used.ru_stime,
+        time.monotonic() - began,
+        used.ru_maxrss * RSS_BYTES / 2**20,
+    )
 
 
 def fill() -> None:

@@ -72,15 +72,14 @@ def test_few_jobs_another_command_of_that_name_and_macos_start_no_server(
     other = tmp_path / "journeylab"
     other.write_text("#!/bin/sh\n")
     other.chmod(0o755)
-    search = (
-        os.environ["PATH"] if jobs == 1 or macos else f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    )
+    first = BIN if jobs == 1 or macos else str(tmp_path)
+    search = {"PATH": os.pathsep.join((first, os.environ["PATH"]))}
     script = (
         "import os\nfrom journeylab.workflow.forking import start_server\n"
         f"before = os.environ['PATH']\nstart_server({jobs})\nprint(before == os.environ['PATH'])"
     )
-    more = as_on_macos(os.environ) if macos else {}
-    assert run(script, tmp_path, **(more | {"PATH": search})) == "True"
+    more = as_on_macos(os.environ | search) if macos else search
+    assert run(script, tmp_path, **more) == "True"
 
 
 def test_jobs_compute_the_same_bytes_where_linux_is_missing(finished: Copy, fresh: Copy) -> None:

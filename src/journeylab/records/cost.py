@@ -11,7 +11,8 @@ from statistics import median, quantiles
 
 from journeylab.config import Frozen
 
-_BYTES = 1 if sys.platform == "darwin" else 1024
+RSS_BYTES = 1 if sys.platform == "darwin" else 1024
+"""Bytes of the unit of `ru_maxrss`."""
 
 
 class Cost(Frozen):
@@ -34,7 +35,7 @@ def start_counting() -> Callable[[], Cost]:
     imports, began = cpu_seconds(), time.monotonic() - _age()
 
     def cost() -> Cost:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES / 2**20
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_BYTES / 2**20
         return Cost(
             cpu_seconds=round(cpu_seconds(), 3),
             imports_seconds=round(imports, 3),
