@@ -96,12 +96,13 @@ def test_an_error_line_is_printed_alone_and_a_crash_prints_the_last_lines(tmp_pa
     assert why(log) == [str(n) for n in range(88, 100)]
 
 
-def test_a_cluster_message_is_its_first_line_without_advice() -> None:
+def test_a_cluster_message_is_one_line_without_advice() -> None:
     ended = "SLURM-job '3' failed, SLURM status is: 'TIMEOUT'."
     advice = "Detailed failure reason unavailable. For further error details see the cluster log."
     assert cluster_message(f"{ended} {advice}") == [ended]
-    refused = "SLURM sbatch failed. The error message was 'invalid account'."
-    assert cluster_message(f"{refused}\n    sbatch call:\n        sbatch") == [refused]
+    refused = "SLURM sbatch failed. The error message was 'invalid\naccount'."
+    said = [refused.replace("\n", " ")]
+    assert cluster_message(f"{refused}\n    sbatch call:\n        sbatch") == said
     assert cluster_message("For further error details see the cluster log.") == []
 
 

@@ -145,6 +145,7 @@ class Cluster:
         self.cpus = max(cpus, (os.cpu_count() or 1) // len(NODES))
         self.pids = folder / "pids"
         self.started: list[subprocess.Popen[bytes]] = []
+        self.daemons: dict[str, tuple[str, ...]] = {}
 
     @property
     def environment(self) -> dict[str, str]:
@@ -182,6 +183,10 @@ class Cluster:
     def start_node(self, name: str) -> None:
         """Start a node's daemon."""
         self._start_daemon("slurmd", "-D", "-N", name, name=f"slurmd-{name}")
+
+    def restart(self, name: str) -> None:
+        """Start a daemon again that has ended."""
+        self._start_daemon(*self.daemons[name], name=name)
 
     def kill_node(self, name: str) -> None:
         """Kill a node as a power cut would: its daemon and the processes of its jobs."""
@@ -334,6 +339,7 @@ class Cluster:
 
     def _start_daemon(self, program: str, *arguments: str, name: str = "") -> None:
         name = name or program
+        self.daemons[name] = (program, *arguments)
         with (self.folder / f"{name}.output").open("ab") as output:
             process = subprocess.Popen(
                 [str(find(program)), *arguments],

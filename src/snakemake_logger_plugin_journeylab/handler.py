@@ -31,6 +31,8 @@ _NOISE = re.compile(
     # about options that the profile sets or leaves commented out
     r"|No SLURM account given|No account was given|Unable to guess SLURM account"
     r"|MinJobAge \d+s \(>="
+    # its line has been printed
+    r"|journeylab\.workflow\.submission\.StoppedError|Exception in run_job for rule"
     # after the command of a job failed: its log holds the reason
     r"|RuleException:\s+CalledProcessError|Exiting because a job execution failed"
     r"|WorkflowError:\s+At least one job did not complete successfully"
@@ -183,6 +185,10 @@ class LogHandler(LogHandlerBase):
         job = self.failed[jobid] = self.jobs.pop(jobid, unknown)
         lines = [f"failed: {job.name} · {clock(now - job.began)}"]
         lines += [f"  {line}" for line in wording.cluster_message(about["rule_msg"] or "")]
+        if wording.was_refused(about["rule_msg"] or ""):
+            self.failed[jobid] = job._replace(log=[])
+            self._say("\n".join(lines))
+            return
         began = any(Path(log).exists() for log in job.log)
         for log in (logs := dict.fromkeys([*job.log, *given])):
             if log in job.log or not began:  # else the cluster's log repeats the job's log

@@ -46,9 +46,15 @@ def why(log: Path) -> list[str]:
 
 
 def cluster_message(message: str) -> list[str]:
-    """The first line of an executor's message, how the job ended, without its advice."""
-    text = re.split(r"\s*(?:Detailed failure reason|For further error details)", message)[0]
-    return text.strip().splitlines()[:1]
+    """An executor's message in a line, how the job ended, without its advice."""
+    advice = r"Detailed failure reason|For further error details|sbatch call:"
+    text = " ".join(re.split(advice, message)[0].split())
+    return [text] if text else []
+
+
+def was_refused(message: str) -> bool:
+    """Whether a job was never submitted, so that it has no log."""
+    return message.startswith(("SLURM sbatch failed", "Job submission failed", "It was not sub"))
 
 
 def count_verdicts(files: Iterable[Path]) -> str:

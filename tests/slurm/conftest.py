@@ -84,27 +84,17 @@ def commands(warm: Path) -> Path:
     return warm
 
 
-def boot(*, accounting: bool) -> Iterator[Cluster]:
-    if install := missing(accounting=accounting):
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """Two nodes, with slurmdbd over mariadb."""
+    if install := missing(accounting=True):
         pytest.skip(f"SLURM is missing: {install}")
     cluster = Cluster(make_folder())
     try:
-        cluster.start(accounting=accounting)
+        cluster.start(accounting=True)
         yield cluster
     finally:
         cluster.stop()
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
-    """Two nodes, without accounting."""
-    yield from boot(accounting=False)
-
-
-@pytest.fixture(scope="session")
-def accounting_cluster() -> Iterator[Cluster]:
-    """Two nodes, with slurmdbd over mariadb."""
-    yield from boot(accounting=True)
 
 
 @pytest.fixture(scope="session")
@@ -119,14 +109,6 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 def submitting(cluster: Cluster, tmp_path: Path) -> Iterator[Submitting]:
     """A copy without results, and an idle cluster."""
     work = Submitting(make_copy(tmp_path / "project"), cluster)
-    yield work
-    work.end()
-
-
-@pytest.fixture
-def accounted(accounting_cluster: Cluster, tmp_path: Path) -> Iterator[Submitting]:
-    """The same on a cluster with accounting."""
-    work = Submitting(make_copy(tmp_path / "project"), accounting_cluster)
     yield work
     work.end()
 

@@ -4,12 +4,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from slurm_cluster import NODES, Cluster
+from slurm_cluster import NODES, Cluster, end
 
 from journeylab.records.files import read_json
 
@@ -22,6 +23,7 @@ from .conftest import PROFILE, Submitting, environment_of, is_training
 pytestmark = [pytest.mark.system, pytest.mark.timeout(900)]
 
 SEEDS = "seeds-1000-1001"
+SUBMITTED = ("train", "compute", "measure")
 Value = TypeVar("Value")
 
 
@@ -74,7 +76,7 @@ def test_cancelled_and_timed_out_runs_resume_and_equal_local_runs(
     assert second["TimeLimit"] == "08:00:00"
     assert resumed(submitting.copy, "native/Aprime")
 
-    submitted = submitting.attempts("train") + submitting.attempts("compute")
+    submitted = [each for rule in SUBMITTED for each in submitting.attempts(rule)]
     names = {job["JobName"] for job in submitted}
     assert len(names) == 1
     everything = [job for job in submitting.cluster.jobs() if job["JobName"] in names]
@@ -90,9 +92,9 @@ def test_cancelled_and_timed_out_runs_resume_and_equal_local_runs(
     assert hashes(submitting.copy, *made) == expected
     assert (submitting.copy.path / "reports/exp7.pdf").exists()
     assert "account" not in submitting.output
-    for job, run, end in ((cancelled, "A", "CANCELLED"), (late, "Aprime", "TIMEOUT")):
+    for job, run, how in ((cancelled, "A", "CANCELLED"), (late, "Aprime", "TIMEOUT")):
         assert f"failed: train exp7 native/{run} seeds 1000 to 1001" in submitting.output
-        assert f"SLURM-job '{job}' failed, SLURM status is: '{end}'." in submitting.output
+        assert f"SLURM-job '{job}' failed, SLURM status is: '{how}'." in submitting.output
 
 
 def test_a_run_on_a_dead_node_moves_with_its_gpu(local: Copy, submitting: Submitting) -> None:
@@ -121,16 +123,74 @@ def test_a_run_on_a_dead_node_moves_with_its_gpu(local: Copy, submitting: Submit
     assert hashes(submitting.copy, *files) == hashes(local, *files)
 
 
-def test_sacct_works_with_accounting(accounted: Submitting) -> None:
-    accounted.copy.edit(PROFILE, lambda text: text.replace("command: squeue", "command: sacct"))
-    process = accounted.start("results/exp7/algebra/slots/once/run.json")
-    assert process.wait(timeout=600) == 0, accounted.output
-    options = "--noheader", "--parsable2", "--allocations", "--format=JobID,State,NodeList"
-    [line] = accounted.cluster.run("sacct", *options).splitlines()
-    job, state, node = line.split("|")
-    assert state == "COMPLETED"
-    host = read_json(accounted.copy.path / "results/exp7/algebra/slots/once/run.host.json")
-    assert (host["scheduler"]["job"], host["scheduler"]["nodes"]) == (job, node)
+@contextmanager
+def away(work: Submitting, daemon: str, process: subprocess.Popen[str]) -> Iterator[None]:
+    """End a daemon until the workflow says that SLURM does not answer; start it again."""
+    end(work.cluster.pid(daemon), daemon)
+    try:
+        output = work.copy.path / "output"
+        wait_for(lambda: "SLURM does not answer since" in work.output, process, output)
+        yield
+    finally:
+        work.cluster.restart(daemon)
+
+
+def test_sacct_works_with_accounting_that_is_away_meanwhile(submitting: Submitting) -> None:
+    submitting.copy.edit(PROFILE, lambda text: text.replace("command: squeue", "command: sacct"))
+    process = submitting.start("results/exp7/algebra/slots/once/run.json")
+    wait_for(lambda: submitting.attempts("compute"), process, submitting.copy.path / "output")
+    with away(submitting, "slurmdbd", process):
+        pass
+    assert process.wait(timeout=600) == 0, submitting.output
+    assert "SLURM answers again" in submitting.output
+    [job] = submitting.attempts("compute")
+    options = "--noheader", "--parsable2", "--allocations", "--format=State,NodeList"
+    line = submitting.cluster.run("sacct", "--jobs", job["JobId"], *options).strip()
+    assert line == f"COMPLETED|{job['NodeList']}"
+    host = read_json(submitting.copy.path / "results/exp7/algebra/slots/once/run.host.json")
+    assert host["scheduler"]["job"] == job["JobId"]
+
+
+def test_an_outage_ends_no_workflow_and_a_signal_does(local: Copy, submitting: Submitting) -> None:
+    target = f"results/exp7/native/A/{SEEDS}/run.json"
+    process = submitting.start(target)
+    job, training = hold(submitting, process, "native/A")
+    with away(submitting, "munged", process):
+        pass
+    output = submitting.copy.path / "output"
+    wait_for(lambda: "SLURM answers again" in submitting.output, process, output)
+
+    controller = submitting.cluster.pid("slurmctld")
+    os.kill(controller, signal.SIGSTOP)
+    process.terminate()
+    assert process.wait(timeout=10) != 0
+    os.kill(controller, signal.SIGCONT)
+    assert f"end them: scancel {job}; then continue: snakemake" in submitting.output
+
+    process = submitting.start(target)
+    assert process.wait(timeout=60) != 0
+    assert f"wait for them, or end them: scancel {job}" in submitting.output
+    os.kill(training, signal.SIGCONT)
+    deadline = time.monotonic() + 120
+    while end_of(submitting.attempts("train")[-1]) != "COMPLETED":
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    process = submitting.start(target)
+    assert process.wait(timeout=120) == 0, submitting.output
+    assert len(submitting.attempts("train")) == 1
+    files = f"results/exp7/native/A/{SEEDS}/*.safetensors", target
+    assert hashes(submitting.copy, *files) == hashes(local, *files)
+
+
+def test_a_refused_submission_asks_for_no_log(submitting: Submitting) -> None:
+    asked = "# default-resources:\n#   - slurm_account=ACCOUNT\n#   - slurm_partition=PARTITION"
+    absent = "default-resources:\n  - slurm_partition=absent"
+    submitting.copy.edit(PROFILE, lambda text: text.replace(asked, absent))
+    process = submitting.start("results/exp7/algebra/slots/once/run.json")
+    assert process.wait(timeout=120) == 1
+    assert "invalid partition specified: absent" in submitting.output
+    assert ".log" not in submitting.output.partition("jobs failed:")[2]
+    assert "its log is missing" not in submitting.output
 
 
 def test_looks_submit_only_the_runs_that_open_claims_read(cluster: Cluster, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from journeylab.config import UserError
-from journeylab.workflow.cluster import poll_steadily, prepare_cluster, submitted_studies
+from journeylab.workflow.cluster import prepare_cluster, submitted_studies
 
 PROFILES = Path(__file__).parents[2] / "profiles"
 
@@ -27,31 +27,6 @@ rule one:
     output: "{job}"
     shell: "touch {output}"
 """
-
-
-class Executor:
-    """Stands for an executor that waits longer between polls while no job ends."""
-
-    def __init__(self) -> None:
-        self.seconds = 0
-
-    @property
-    def next_seconds_between_status_checks(self) -> int:
-        return self.seconds
-
-    @next_seconds_between_status_checks.setter
-    def next_seconds_between_status_checks(self, value: int) -> None:
-        self.seconds = value
-
-
-def test_slurm_is_polled_at_the_interval_of_the_profile() -> None:
-    executor = Executor()
-    poll_steadily(executor, 10)
-    waits = []
-    for _ in range(4):
-        executor.next_seconds_between_status_checks += 4
-        waits.append(executor.next_seconds_between_status_checks)
-    assert waits == [4, 8, 10, 10]
 
 
 def test_a_submitted_job_plans_its_own_study_only() -> None:

@@ -154,13 +154,24 @@ def test_the_lock_of_a_run_on_another_machine_is_kept(workflow: Workflow) -> Non
 def test_queued_cluster_jobs_are_named(workflow: Workflow, monkeypatch: pytest.MonkeyPatch) -> None:
     squeue = workflow.path / "bin" / "squeue"
     squeue.parent.mkdir()
-    queue = [f"7|journeylab_1|{workflow.path}", "8|journeylab_2|/elsewhere", f"9|a|{workflow.path}"]
-    squeue.write_text("#!/bin/sh\n" + "".join(f"echo '{line}'\n" for line in queue))
+    here = workflow.path
+    (here / ".snakemake/slurm_logs").mkdir(parents=True)
+    queue = [f"7|journeylab_1|None|{here}", "8|journeylab_2|None|/elsewhere", f"9|a|None|{here}"]
+    say = "".join(f"echo '{line}'\n" for line in queue)
+    squeue.write_text(f"#!/bin/sh\n{say}")
     squeue.chmod(0o755)
     monkeypatch.setenv("PATH", str(squeue.parent), prepend=os.pathsep)
     code, output = workflow.run("a.txt")
     assert code != 0
-    assert output.strip().endswith("end them: scancel 7")
+    assert output.strip().endswith("wait for them, or end them: scancel 7")
+    squeue.write_text(f"#!/bin/sh\n{say}".replace("None", "launch failed requeued held"))
+    _, output = workflow.run("a.txt")
+    assert "wait for them" not in output
+    assert "(launch failed requeued held): scontrol release 7 lets it run, scancel 7" in output
     squeue.write_text("#!/bin/sh\nexit 1\n")
+    code, output = workflow.run("a.txt")
+    assert code != 0
+    assert "squeue does not answer" in output
+    (here / ".snakemake/slurm_logs").rmdir()  # SLURM's commands without a cluster
     code, output = workflow.run("a.txt")
     assert code == 0, output

@@ -1,6 +1,11 @@
 # A run is one arm/variant on a chunk of seeds, trained or computed. Which of the two an arm is, its
-# plan says: the other one's does not exist. On a cluster, only they are submitted: all other jobs take
-# seconds, and submitting them would take longer.
+# plan says: the other one's does not exist. On a cluster, they and measurements are submitted: all
+# other jobs take seconds, and submitting them would take longer. A group of both would lose trained
+# weights when measuring fails.
+
+
+# A node does not look which plan exists before it compares the rules that could make a file.
+ruleorder: train > compute
 
 
 rule train:
@@ -37,10 +42,12 @@ rule measure:
         measurements="<results>/{study}/{arm}/{variant}/{seeds}/measurements.parquet",
     log:
         "<logs>/measure/{study}/{arm}/{variant}/{seeds}.log",
-    localrule: True
     conda:
         "../envs/journeylab.yaml"
     threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: attempt * 4000,
+        runtime=lambda wildcards, attempt: attempt * 60,  # minutes
     shell:
         "journeylab measure --plan {input.plan} --data {input.data} --run {input.run}"
         " --output {output} > {log} 2>&1"

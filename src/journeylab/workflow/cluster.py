@@ -14,7 +14,7 @@ DEFAULT_LIMIT = (100, 1)
 
 
 def prepare_cluster(workflow: Any) -> None:
-    """Make the SLURM executor poll at the interval of its profile.
+    """Make the SLURM executor poll at the interval of its profile, also after an outage of SLURM.
 
     Raises UserError if jobs are to be submitted to SLURM and the machine has none. Other executors
     stay as they are.
@@ -27,7 +27,9 @@ def prepare_cluster(workflow: Any) -> None:
             "without --workflow-profile profiles/slurm jobs run here"
         )
     seconds = workflow.remote_execution_settings.seconds_between_status_checks
-    poll_steadily(workflow.scheduler._executor, seconds)
+    from journeylab.workflow.submission import keep_polling  # only this executor needs it
+
+    keep_polling(workflow.scheduler._executor, seconds)
 
 
 def submitted_studies(arguments: Sequence[str]) -> set[str]:
@@ -36,26 +38,6 @@ def submitted_studies(arguments: Sequence[str]) -> set[str]:
     Each job starts snakemake twice; reading all studies would take most of that time.
     """
     return set(re.findall(r"\bstudy=(exp\d+)\b", " ".join(arguments)))
-
-
-def poll_steadily(executor: Any, seconds: float) -> None:
-    """Limit the time between two status checks to `seconds`.
-
-    The executor extends the interval by 10 s whenever no job has ended, up to three minutes, and
-    therefore notices the end of a long job late.
-    """
-    kind = type(executor)
-
-    class Steady(kind):  # type: ignore[misc, valid-type]
-        @property
-        def next_seconds_between_status_checks(self) -> float:
-            return min(float(kind.next_seconds_between_status_checks.fget(self)), seconds)
-
-        @next_seconds_between_status_checks.setter
-        def next_seconds_between_status_checks(self, value: float) -> None:
-            kind.next_seconds_between_status_checks.fset(self, value)
-
-    executor.__class__ = Steady
 
 
 def lift_default_limit(scheduler: Any) -> None:

@@ -111,10 +111,11 @@ def _recorded(folder: Path, root: str | None = None) -> dict[Path, float]:
 def _clear(folder: Path) -> None:
     began = _recorded(folder)
     alive = {run for run in began if _is_alive(run)}
-    if not alive and (queued := _queued_jobs()):
+    if not alive and (queued := _queued_jobs(folder)):
+        held = [held_job(job, reason) for job, reason in queued.items() if "held" in reason.lower()]
         raise UserError(
-            f"jobs of a killed run are in SLURM's queue; wait for them, or end them: "
-            f"scancel {' '.join(queued)}"
+            "; ".join(["jobs of a killed run are in SLURM's queue", *held])
+            + f"; {'end' if held else 'wait for them, or end'} them: scancel {' '.join(queued)}"
         )
     dead = began.keys() - alive
     if working := sorted(pid for run in dead for pid in _jobs_of(run.name)):
@@ -147,19 +148,35 @@ def _is_alive(run: Path) -> bool:
     return False
 
 
-def _queued_jobs() -> list[str]:
-    """The jobs in SLURM's queue that runs in this folder submitted with profiles/slurm."""
+def held_job(job: str, reason: str) -> str:
+    """What to do about a job that waits until somebody releases it."""
+    return (
+        f"SLURM holds job {job} ({reason.strip('()')}): "
+        f"scontrol release {job} lets it run, scancel {job} ends it"
+    )
+
+
+def _queued_jobs(folder: Path) -> dict[str, str]:
+    """The jobs in SLURM's queue that runs in this folder submitted, and why each waits."""
+    logs = folder / "slurm_logs"  # its first submission makes it
     squeue = shutil.which("squeue")
-    if squeue is None:
-        return []
-    command = [squeue, "--me", "--noheader", "--format=%i|%j|%Z"]
+    if squeue is None or not logs.exists():
+        return {}
+    command = [squeue, "--me", "--noheader", "--format=%i|%j|%r|%Z"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-    except (OSError, subprocess.SubprocessError):  # SLURM's commands without a cluster
-        return []
-    jobs = [line.split("|", 2) for line in done.stdout.splitlines()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        raise UserError(
+            "squeue does not answer, and jobs of an earlier run may be in SLURM's queue; type the "
+            f"command again when it does, or, if there is no such job: rm -r {logs}"
+        ) from None
+    jobs = [line.split("|", 3) for line in done.stdout.splitlines()]
     here = str(Path.cwd())
-    return [job for job, name, folder in jobs if name.startswith("journeylab_") and folder == here]
+    return {
+        job: reason
+        for job, name, reason, where in jobs
+        if name.startswith("journeylab_") and where == here
+    }
 
 
 def _jobs_of(run: str) -> list[int]:
