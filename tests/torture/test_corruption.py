@@ -249,9 +249,8 @@ def test_a_damaged_object_of_the_dvc_cache_is_named_and_mended(
     finished: Copy, expected: dict[str, str], tmp_path: Path, tally: Tally
 ) -> None:
     repository = Repository(finished.duplicate(tmp_path / "project").path)
-    shutil.copy2(PROJECT / "constraints.txt", repository.path)
     shutil.copytree(PROJECT / "reference", repository.path / "reference", dirs_exist_ok=True)
-    repository.git("init", "--quiet", "--initial-branch", "main")
+    repository.begin()
     repository.dvc("commit", "--force")
     cache = {
         path.read_bytes(): path

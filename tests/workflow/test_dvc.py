@@ -1,6 +1,8 @@
 """DVC: push, clone and pull keep all results; an experiment reruns the jobs that depend on it."""
 
+import hashlib
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,12 +10,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ..made import registered
+from ..made import pdf_text, registered
 from .conftest import PROJECT, Copy, made_once
 
 pytestmark = [pytest.mark.workflow, pytest.mark.system]
 
 VARIANT = "studies.exp7.arms.native.variants.A.training.learning_rate"
+BRIDGE = "studies.exp5.scales.quick.arms.bridge.draws"
+RUN = "results/exp5/bridge/rotation/once/run.json"
 RESULTS = ("data", "results", "reports", "metrics", ".snakemake/metadata")
 HASHED_BY_DEFAULT = 1_000_000
 """Maximum bytes of an input that snakemake compares by content when it is newer than the output."""
@@ -47,6 +51,13 @@ class Repository(Copy):
     def dvc(self, *arguments: str) -> str:
         return self.run("dvc", *arguments).stdout
 
+    def begin(self) -> None:
+        """Start the repository, with what the stage of dvc.yaml reads and a copy lacks."""
+        shutil.copy2(PROJECT / "constraints.txt", self.path)
+        (self.path / "evidence").mkdir()
+        (self.path / "evidence/README").write_text("none yet\n")
+        self.git("init", "--quiet", "--initial-branch", "main")
+
     def commit(self, message: str) -> None:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", message)
@@ -74,8 +85,7 @@ def computed(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Reposi
 
     def keep(folder: Path) -> None:
         repository = Repository(finished.duplicate(folder / "project").path)
-        shutil.copy2(PROJECT / "constraints.txt", repository.path)
-        repository.git("init", "--quiet", "--initial-branch", "main")
+        repository.begin()
         repository.commit("a project")
         repository.use_remote(folder / "remote")
         repository.dvc("repro")
@@ -86,14 +96,25 @@ def computed(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Reposi
 
 
 @pytest.fixture
-def clone(computed: Repository, tmp_path: Path) -> Repository:
-    """A fresh clone with its results pulled."""
+def cloned(computed: Repository, tmp_path: Path) -> Repository:
+    """A fresh clone, without results."""
     repository = Repository(tmp_path / "clone")
     computed.git("clone", "--quiet", str(computed.path), str(repository.path))
     assert not any((repository.path / name).exists() for name in RESULTS)
-    repository.use_remote(computed.path.parent / "remote")
-    repository.dvc("pull")
     return repository
+
+
+@pytest.fixture
+def clone(computed: Repository, cloned: Repository) -> Repository:
+    """A fresh clone with its results pulled."""
+    cloned.use_remote(computed.path.parent / "remote")
+    cloned.dvc("pull")
+    return cloned
+
+
+def records(copy: Copy) -> set[str]:
+    """The names of snakemake's records."""
+    return {path.name for path in copy.path.glob(".snakemake/metadata/**/*") if path.is_file()}
 
 
 def test_git_tracks_no_result(computed: Repository) -> None:
@@ -110,13 +131,54 @@ def test_a_clone_has_nothing_to_do_after_dvc_pull(computed: Repository, clone: R
     assert clone.planned() == set()
     assert clone.nothing_to_do()
     assert clone.runs() == computed.runs()
+    assert records(clone) == records(computed)
     assert clone.git("status", "--porcelain") == ""
+
+
+def test_quick_runs_do_not_change_what_dvc_keeps(clone: Repository) -> None:
+    before = records(clone)
+    clone.snakemake("--config", "root=build/quick", "--", f"build/quick/{RUN}")
+    assert records(clone) > before
+    assert clone.dvc("status", "--json").strip() == "{}"
+    clone.dvc("pull")
+
+
+def intact(cache: Path) -> bool:
+    """Whether every object of the cache has the content that its name says."""
+    files = [path for path in cache.glob("files/md5/*/*") if path.is_file()]
+    assert files
+    return all(
+        hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+        == path.parent.name + path.name.removesuffix(".dir")
+        for path in files
+    )
+
+
+@pytest.mark.parametrize(("link", "ordinary"), [("symlink", False), ("hardlink", True)])
+def test_a_rerun_replaces_links_and_leaves_the_cache_as_it_is(
+    clone: Repository, link: str, ordinary: bool
+) -> None:
+    """The superuser, without the right to write read-only files, is as an ordinary user."""
+    limited = ordinary and os.geteuid() == 0 and shutil.which("setpriv")
+    user = ("setpriv", "--bounding-set=-dac_override") if limited else ()
+    clone.dvc("config", "--local", "cache.type", link)
+    clone.dvc("checkout", "--relink")
+    assert not (clone.path / RUN).stat().st_mode & 0o222
+    before = clone.runs()
+    quick = {"arms": {"bridge": {"draws": 4}}}
+    clone.configure(lambda config: config["studies"]["exp5"]["scales"].update(quick=quick))
+    clone.run(*user, "snakemake", "--cores", "2", RUN, env=clone.cold_environment)
+    assert clone.runs() != before
+    assert intact(clone.path / ".dvc/cache")
+    clone.dvc("commit", "--force")
+    assert clone.dvc("status", "--json").strip() == "{}"
 
 
 DEPENDENCIES = {
     "constraints.txt": "numpy==1.0\n",
     "claims/exp7.yaml": "# another word\n",
     "profiles/default/config.yaml": "# another word\n",
+    "evidence/README": "another word\n",
     "config.yaml": "# another word\nengine: sequential\n",
     "workflow/rules/runs.smk": "# another word\n",
     "src/journeylab/streams.py": "# another word\n",
@@ -162,14 +224,30 @@ def test_an_experiment_reruns_the_jobs_that_depend_on_it(clone: Repository) -> N
 
 
 def test_an_experiment_runs_the_study_of_its_target_only(clone: Repository) -> None:
-    draws = "studies.exp5.scales.quick.arms.bridge.draws"
-    changes = (f"config.yaml:+{VARIANT}=0.02", f"config.yaml:{draws}=4", "target=reports/exp5.pdf")
+    changes = (f"config.yaml:+{VARIANT}=0.02", f"config.yaml:{BRIDGE}=4", "target=reports/exp5.pdf")
     for parameters, study in ((changes, "exp5"), (("target=reports/exp7.pdf",), "exp7")):
         before = clone.runs()
         clone.dvc("exp", "run", *(f"--set-param={change}" for change in parameters))
         after = clone.runs()
         assert {run.partition("/")[0] for run in before if after[run] != before[run]} == {study}
     assert "metrics/exp7.json" in clone.dvc("metrics", "diff")
+
+
+def test_a_queued_experiment_runs_the_code_beside_it(cloned: Repository) -> None:
+    """A study without data, in a clone without results, and with a number of YAML 1.2."""
+    [figures] = cloned.path.glob("src/journeylab/studies/exp5_*/figures.py")
+    figures.write_text(figures.read_text().replace("relative error", "edited error"))
+    changes = (f"config.yaml:+{VARIANT}=1e-5", "target=reports/exp5.pdf")
+    set_to = [f"--set-param={change}" for change in changes]
+    first = cloned.environment | {"PYTHONPATH": str(PROJECT / "src")}
+    cloned.run("dvc", "exp", "run", "--queue", "--name", "edited", *set_to, env=first)
+    assert "1e-05" not in (cloned.path / "config.yaml").read_text()
+    cloned.run("dvc", "exp", "run", "--run-all", env=first)
+    cloned.dvc("exp", "apply", "edited")
+    assert "1e-05" in (cloned.path / "config.yaml").read_text()
+    assert "edited error" in pdf_text(cloned.path / "reports/exp5.pdf")
+    assert list((cloned.path / "data").iterdir()) == []
+    assert cloned.dvc("status", "--json").strip() == "{}"
 
 
 def test_an_edited_learning_rate_retrains_without_snakemake_metadata(clone: Repository) -> None:

@@ -16,6 +16,7 @@ from journeylab.config import UserError, check_checkout, read_yaml
 from journeylab.records.machine import print_any_text
 from journeylab.workflow.cluster import lift_default_limit, prepare_cluster, submitted_studies
 from journeylab.workflow.forking import start_server
+from journeylab.workflow.links import replace_links
 from journeylab.workflow.planning import WorkflowPlan
 from journeylab.workflow.preview import hide_records, show_changes
 from journeylab.workflow.recovery import begin_run, check_writable
@@ -31,6 +32,7 @@ def start(workflow: Any, config: dict[str, Any], file: str = "config.yaml") -> W
     a list writes nothing. A job on a cluster keeps the plan with which it was submitted.
     """
     print_any_text()
+    replace_links()
     logging.raiseExceptions = False  # a log that cannot be written is no reason for a traceback
     # Thousands of planned jobs live until the end: looking through them again and again for
     # garbage took a fifth of a start with nothing to do.
