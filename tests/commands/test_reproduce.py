@@ -20,10 +20,14 @@ from journeylab.config import UserError, read_yaml
 from journeylab.records import files, runs
 from journeylab.records.evidence import collect_evidence, evidence_path
 from journeylab.records.files import MEASUREMENTS, Origin, read_json, read_table, write_table
+from journeylab.records.kernels import KernelRun, StudyKernels, kernels_path
 from journeylab.records.plans import Plan
+from journeylab.records.processor import Processor
 from journeylab.records.runs import RUN
+from journeylab.stages import running
 from journeylab.stages.running import run_stage
 from journeylab.workflow import rerun
+from journeylab.workflow.agreement import rounding_errors
 from journeylab.workflow.planning import WorkflowPlan
 
 from ..made import flip
@@ -116,10 +120,26 @@ def set_metric(metric: str, value: float) -> Change:
     return change
 
 
+OTHER = Processor(architecture="x86_64", fields={}, instructions=("avx512f",), variables={})
+
+
+@pytest.fixture(params=[OTHER, None], ids=["avx512", "unknown"])
+def elsewhere(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Runs are recorded on a processor of the same name, but not known to be the same."""
+    monkeypatch.setattr(running, "this_processor", lambda: request.param)
+
+
 @pytest.fixture
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are recorded on another processor than they are rerun on."""
-    monkeypatch.setattr(runs, "cpu_model", lambda: "Another Processor")
+def other_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are recorded as they are made with other kernels of torch, in a process."""
+    stage = ("env", "ATEN_CPU_CAPABILITY=default", "journeylab", "stage")
+
+    def run(name: str, plan: Path, output: Path, **read: Path) -> None:
+        files = [word for option, path in read.items() for word in (f"--{option}", str(path))]
+        command = [*stage, name, "--plan", str(plan), "--output", str(output), *files]
+        subprocess.run(command, check=True)
+
+    monkeypatch.setitem(globals(), "run_stage", run)
 
 
 def config() -> dict[str, Any]:
@@ -249,8 +269,15 @@ def test_a_seed_trained_alone_is_a_unit_with_the_same_bits(project: Copy) -> Non
 # -- another machine ------------------------------------------------------------------------------
 
 
+def keep_scale(size: float = 1e-4) -> None:
+    """Other kernels changed every measure of exp1 by this much, at twelve pilot seeds."""
+    seeds = tuple(range(1000, 1012))
+    made = KernelRun(seeds=seeds, code={"train": "of old"}, differences={"worst": (size,) * 12})
+    files.write_json(kernels_path(Path("evidence"), "exp1"), StudyKernels(runs={"A/x": made}))
+
+
 @pytest.mark.parametrize(("amount", "equal"), [(1e-9, True), (1e-3, False)])
-def test_computed_runs_of_another_machine_agree_within_a_tolerance(
+def test_computed_runs_of_another_processor_agree_within_a_tolerance(
     project: Copy, elsewhere: None, amount: float, equal: bool
 ) -> None:
     keep(BRIDGE)
@@ -261,21 +288,65 @@ def test_computed_runs_of_another_machine_agree_within_a_tolerance(
     assert (entry["differing_values"] == 0) == equal
 
 
+@pytest.mark.parametrize(
+    ("change", "equal"),
+    [
+        (lambda value, n: value * (1 + 0.3 * (n % 3)), True),
+        (lambda value, n: value * 0.9, False),
+        (lambda value, n: value - 0.1, False),
+    ],
+)
+def test_rounding_errors_scatter(change: Callable[[float, int], float], equal: bool) -> None:
+    pairs = {f"error (N {n})": (0.2 + n, change(0.2 + n, n)) for n in range(1, 19)}
+    assert (rounding_errors(pairs) == set(pairs)) == equal
+    assert not rounding_errors({"steps": (0.0, 1.0)})
+
+
+def test_a_trained_run_made_with_other_kernels_is_equal(project: Copy, other_kernels: None) -> None:
+    keep(TRAINED)
+    keep_scale()
+    project.record(TRAINED)
+    done = reproduce("--draw-seed", "1")
+    assert done.exit_code == 0, done.output
+    [entry] = certificate()["units"]
+    assert (entry["comparison"], entry["equal"]) == ("shift", True)
+    assert entry["recorded_on"]["processor"]["variables"] == {"ATEN_CPU_CAPABILITY": "default"}
+    assert entry["differing_values"] > 0  # the kernels do round otherwise
+    said = "\n".join(certificate()["not_shown"])
+    assert "measured with older code: exp1/A/x" in said
+
+
 @pytest.mark.parametrize(("metric", "equal"), [("mean_accuracy", True), ("worst_accuracy", False)])
-def test_trained_runs_of_another_machine_agree_if_no_verdict_changes(
+def test_a_trained_run_whose_values_were_raised_is_refused(
     project: Copy, elsewhere: None, metric: str, equal: bool
 ) -> None:
     run = "exp1/A/toral-product/seeds-00-11"
     keep(run)
+    keep_scale()
     project.record(run, "scale=default", change=set_metric(metric, 1.0))
     done = reproduce("scale=default", "--draw-seed", "1")
     [entry] = certificate()["units"]
-    assert (entry["comparison"], entry["equal"]) == ("verdicts", equal)
+    assert (entry["comparison"], entry["equal"]) == ("shift", equal)
     assert entry["differing_values"] == 12
     assert 0 < entry["largest_differences"][metric] <= 1
-    changed = [{"name": "exp1.1", "recorded": "refuted", "rerun": "supported"}]
-    assert entry["differences"] == ([] if equal else changed)
+    assert entry["shifts"]["worst"]["below_and_above"] == ([0, 0] if equal else [0, 12])
     assert done.exit_code == (0 if equal else 1)
+    assert certificate()["fewer_than"] == (1 if equal else 2)
+    assert certificate()["arms"] == {"exp1/A": {"units": 1, "drawn": 1, "probability": 1.0}}
+    assert set(certificate()["rows"]) == {"exp1.1"}
+
+
+def test_without_a_scale_verdicts_are_compared_and_nothing_is_concluded(
+    project: Copy, elsewhere: None
+) -> None:
+    keep(TRAINED)
+    project.record(TRAINED, change=set_metric("mean_accuracy", 1.0))
+    done = reproduce("--draw-seed", "1")
+    assert done.exit_code == 0, done.output
+    [entry] = certificate()["units"]
+    assert (entry["comparison"], entry["judged"]) == ("verdicts", False)
+    assert "the sample excludes no number of differing units" in done.output
+    assert "only verdicts were compared, for want of a scale: exp1" in done.output
 
 
 # -- what is drawn ---------------------------------------------------------------------------------
@@ -346,7 +417,9 @@ def test_an_external_file_that_is_missing_is_fetched(
     fetch = Plan(stage="fetch")
     jobs: list[tuple[str, Mapping[str, Path]]] = []
 
-    def run(plan: Plan, folder: Path, output: Path, read: Mapping[str, Path]) -> None:
+    def run(
+        plan: Plan, folder: Path, output: Path, read: Mapping[str, Path], _: Mapping[str, str]
+    ) -> None:
         jobs.append((plan.stage, read))
         if plan.stage == "generate":
             raise UserError("that is all")
@@ -361,7 +434,7 @@ def test_an_external_file_that_is_missing_is_fetched(
             (data / "external" / digest[:16]).touch()
         with pytest.raises(UserError, match="that is all"):
             rerun.rerun(unit, plans, tmp_path, data)
-        folder = data if present else tmp_path
+        folder = data if present else tmp_path / unit.folder
         assert jobs == [
             *([] if present else [("fetch", {})]),
             ("generate", {"data": folder / "external" / digest[:16]}),

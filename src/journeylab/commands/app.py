@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Keep and publish": {
         "evidence": ("app", "Keep finished runs in git, and check what is kept."),
         "reproduce": ("reproduce", "Rerun a random sample of the evidence and compare."),
+        "kernels": ("kernels", "Measure on pilot seeds what other kernels change."),
         "verify": ("verify", "Compare the verdicts of your results with the reference results."),
         "deposit": ("deposit", "Pack the complete studies into one archive that checks itself."),
         "paper": ("paper", "Collect the manuscript and the results it cites, for LaTeX."),

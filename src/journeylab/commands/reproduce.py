@@ -1,58 +1,61 @@
 """``journeylab reproduce``: rerun a random sample of the evidence, compare it, write a certificate.
 
-Two results agree if, on the same model of processor, device, engine and versions, all values have
-the same bits: measurements, curves, outcomes of seeds, training cost. On another machine, values of
-a computed run may differ by 10⁻⁶ · max(1, |a|, |b|). Training amplifies rounding, so that training
-on another machine gives other values: they are reported, and the unit agrees if no verdict of its
-study changes when they replace its recorded values. A unit that cannot be rerun counts as
+Results are compared bit for bit where family, model, stepping and instructions of the processor,
+the variables that choose kernels, device, engine and versions are known to agree. Elsewhere, values
+of a computed run may differ by 10⁻⁶ · max(1, |a|, |b|); integers, outcomes of seeds and the cost of
+training must agree. A metric of a computed run that other kernels change by more, on this machine,
+is a rounding error: the rows that read it must have the same verdict. Training amplifies rounding:
+what the register reads of a trained run is compared with what other kernels change on pilot seeds.
+The unit is refused if its seeds are shifted to one side by more; `claims/shifts.py` has the law.
+Honest evidence is refused with a probability of at most 5 %. A unit that cannot be rerun counts as
 different. Times are not compared.
 
 The bound is about units, which have equal weight whatever number of seeds they hold, and about the
-evidence of the current plans only. It holds for one draw: choose the seed before you see a result.
-The certificate is written after each unit. Until the run has ended it has no bound, because the
-budget must decide when to stop.
+evidence of the current plans that can be judged here. It holds for one draw: choose the seed before
+you see a result. The certificate is written after each unit. Until the run has ended it has no
+bound, because the budget must decide when to stop.
 """
 
 import math
 import os
 import re
 import secrets
-import struct
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import comb
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-import pandas as pd
+import numpy as np
 import typer
 
-from journeylab.chunks.tables import joined
-from journeylab.claims.judge import judge_study
 from journeylab.claims.sampling import RISK, draw_order, until_spent, upper_bound
-from journeylab.claims.schema import Criteria
+from journeylab.claims.shifts import POWER, Pool, Shifted, pools, unit_level
 from journeylab.commands.check import override
 from journeylab.commands.results import CONFIG, current_plan
 from journeylab.config import UserError
 from journeylab.records.cost import cpu_seconds
 from journeylab.records.files import write_json
+from journeylab.records.kernels import read_kernels
 from journeylab.records.plans import Plan
+from journeylab.records.processor import this_processor
 from journeylab.records.runs import cpu_model
+from journeylab.workflow.agreement import SAME, Compared, Comparer, Value
 from journeylab.workflow.evidence import find_restorable
 from journeylab.workflow.planning import WorkflowPlan
-from journeylab.workflow.rerun import Plans, Result, Unit, find_units, read_recorded, rerun
+from journeylab.workflow.rerun import Unit, find_units
 
-TOLERANCE = 1e-6
 LISTED = 20
 """Differences that a certificate lists of each unit."""
 SECONDS = {"s": 1, "m": 60, "h": 3600}
-SAME = ("cpu", "engine", "device", "threads", "versions")
 WORDS = {
     "bits": "bit for bit",
-    "tolerance": "within 10⁻⁶ (other machine)",
-    "verdicts": "in all verdicts of its study (other machine)",
+    "tolerance": "within 10⁻⁶ (other processor)",
+    "rows": "in the verdicts of the rows that read its rounding errors (other processor)",
+    "shift": "up to what other kernels change (other processor)",
+    "verdicts": "in all verdicts of its study (other processor; no scale is measured)",
 }
-Value = float | str | None
 
 
 def reproduce(
@@ -89,50 +92,241 @@ def reproduce(
         typer.echo(f"{path}: of an older key, not compared")
     by_name = {unit.name: unit for unit in units}
     order = (by_name[name] for name in draw_order(by_name, seed))
+    kernels = read_kernels(folder, studies)
+    comparer = Comparer(units, plans, workflow.register, kernels, Path(workflow.folder("data")))
     started = cpu_seconds()
+    here = this_processor()
     certificate = {
         "draw_seed": seed,
         "budget_cpu_seconds": seconds,
         "cpu": cpu_model(),
+        "processor": here.model_dump() if here else None,
         "population": dict(studies),
         "older": older,
         "of": len(units),
+        "kernels": {study: sorted(known.runs) for study, known in kernels.items()},
         "meaning": __doc__,
     }
-    checked: list[dict[str, Any]] = []
+    checked: list[_Checked] = []
     for unit in until_spent(order, seconds, lambda: cpu_seconds() - started):
         typer.echo(f"{unit.name}: ", nl=False)
-        before = cpu_seconds()
-        entry = _check(unit, units, plans, Path(workflow.folder("data")))
-        checked.append(entry | {"cpu_seconds": round(cpu_seconds() - before, 3)})
-        typer.echo("\n    ".join(_lines(checked[-1])))
-        write_json(output, certificate | _outcome(checked, len(units), ended=False))
-    outcome = _outcome(checked, len(units), ended=True)
+        checked.append(_check(unit, comparer))
+        write_json(output, certificate | _outcome(checked, comparer, ended=False))
+        entries = _entries(checked)
+        typer.echo("\n    ".join(_lines(entries[-1])))
+    outcome = _outcome(checked, comparer, ended=True)
     write_json(output, certificate | outcome)
-    typer.echo(f"{outcome['summary']}\nwrote {output}")
+    typer.echo("\n".join([outcome["summary"], *outcome["not_shown"], f"wrote {output}"]))
     raise typer.Exit(1 if outcome["differing"] else 0)
 
 
-def _outcome(checked: Sequence[Mapping[str, Any]], of: int, *, ended: bool) -> dict[str, Any]:
-    """The units that were rerun and, if the run has ended, the bound that follows from them."""
-    differing = [entry["unit"] for entry in checked if not entry["equal"]]
-    bound = upper_bound(of, len(checked), len(differing)) if ended else None
-    if bound is None:
-        claim = "the run has not ended, so there is no bound"
-    elif bound <= of:
-        claim = (
-            f"with {100 * (1 - RISK)} % confidence fewer than {bound} of {of} units "
-            f"({min(100.0, 100.0 * bound / of):.3g} %) differ"
+class _Checked(NamedTuple):
+    unit: Unit
+    cpu_seconds: float
+    compared: Compared | None
+    error: str = ""
+
+
+def _check(unit: Unit, comparer: Comparer) -> _Checked:
+    before, compared, reason = cpu_seconds(), None, ""
+    with tempfile.TemporaryDirectory(prefix="journeylab-") as folder:
+        try:
+            compared = comparer.compare(unit, Path(folder))
+        except UserError as error:
+            reason = str(error)
+    return _Checked(unit, round(cpu_seconds() - before, 3), compared, reason)
+
+
+def _entries(checked: Sequence[_Checked]) -> list[dict[str, Any]]:
+    """The units as the certificate lists them; the law of shifts decides over all of them."""
+    shifted = [each.compared.shifted for each in checked if each.compared]
+    known = [each for each in shifted if each]
+    level = unit_level(known)
+    tests = pools(known)
+    suspects = {id(known[at]) for test in tests if test.refused for at in _beyond(test, known)}
+    return [_entry(each, level, suspects) for each in checked]
+
+
+def _beyond(test: Pool, units: Sequence[Shifted]) -> list[int]:
+    """The units of a refused test with most seeds beyond the threshold."""
+    return [
+        at
+        for at in test.units
+        if any(
+            2 * max(units[at].scales[name].beyond(values)) >= values.size
+            for name, values in units[at].differences.items()
+            if values.size
         )
-    else:
-        claim = "the sample excludes no number of differing units"
-    return {
-        "ended": ended,
-        "units": list(checked),
-        "differing": differing,
-        "fewer_than": bound,
-        "summary": f"{len(checked)} of {of} units rerun, {len(differing)} differ; {claim}",
+    ]
+
+
+def _entry(checked: _Checked, level: float, suspects: set[int]) -> dict[str, Any]:
+    evidence = checked.unit.evidence
+    processor = evidence.host.processor
+    entry: dict[str, Any] = {
+        "unit": checked.unit.name,
+        "recorded_on": {name: getattr(evidence.run, name) for name in SAME}
+        | {"processor": processor.model_dump() if processor else None},
+        "cpu_seconds": checked.cpu_seconds,
     }
+    found = checked.compared
+    if found is None:
+        return entry | {"equal": False, "judged": True, "error": checked.error}
+    equal, judged = not found.wrong, found.comparison != "verdicts"
+    if found.shifted:
+        equal = equal and found.shifted.tail > level and id(found.shifted) not in suspects
+        judged = found.shifted.least <= level
+        entry |= {"tail": found.shifted.tail, "shifts": _shifts(found.shifted)}
+    if found.unscaled:
+        entry["without_scale"] = list(found.unscaled)
+    listed = {**found.wrong, **found.verdicts}
+    return entry | {
+        "equal": equal,
+        "judged": judged or not equal,
+        "comparison": found.comparison,
+        "values": found.values,
+        "differing_values": len(found.moved),
+        "largest_differences": found.largest,
+        "differences": [
+            {"name": name, "recorded": _written(a), "rerun": _written(b)}
+            for name, (a, b) in [*listed.items()][:LISTED]
+        ],
+    }
+
+
+def _shifts(shifted: Shifted) -> dict[str, Any]:
+    """By measure: the median shift, the threshold, and the seeds beyond it on either side."""
+    entries = {}
+    for name, values in shifted.differences.items():
+        scale = shifted.scales[name]
+        entries[name] = {
+            "median": float(np.median(values)) if values.size else None,
+            "threshold": scale.threshold,
+            "seeds": values.size,
+            "below_and_above": scale.beyond(values),
+            "favours_claims": {1: "above", -1: "below", 0: "neither"}[shifted.favoured[name]],
+            "scale": "pooled over studies" if scale.pooled else "of the study",
+        }
+    return entries
+
+
+def _outcome(checked: Sequence[_Checked], comparer: Comparer, *, ended: bool) -> dict[str, Any]:
+    """The units that were rerun and, if the run has ended, what follows from them."""
+    entries = _entries(checked)
+    differing = [entry["unit"] for entry in entries if not entry["equal"]]
+    outcome = {"ended": ended, "units": entries, "differing": differing, "fewer_than": None}
+    of, drawn = len(comparer.units), len(checked)
+    if not ended:
+        claim = "the run has not ended, so there is no bound"
+        return outcome | {"summary": f"{_counted(drawn, of, differing)}; {claim}"}
+    known = [each.compared.shifted for each in checked if each.compared and each.compared.shifted]
+    level = unit_level(known)
+    decidable = {unit.name for unit in comparer.units if comparer.decidable(unit, level)}
+    judged = [entry for entry in entries if entry["unit"] in decidable]
+    unknown = [entry for entry in judged if not (entry["judged"] and entry["equal"])]
+    bound = upper_bound(len(decidable), len(judged), len(unknown))
+    which = "units" if len(decidable) == of else "units that can be judged here"
+    claim = "the sample excludes no number of differing units"
+    if judged and bound <= len(decidable):
+        claim = (
+            f"with {100 * (1 - RISK)} % confidence fewer than {bound} of {len(decidable)} {which} "
+            f"({min(100.0, 100.0 * bound / len(decidable)):.3g} %) differ"
+        )
+    refused = [
+        {"measure": test.name, "seeds": test.seeds, "beyond": test.beyond, "side": test.side}
+        for test in pools(known)
+        if test.refused
+    ]
+    return outcome | {
+        "fewer_than": bound,
+        "judged_of": [len(judged), len(decidable)],
+        "shifts_over_units": refused,
+        "arms": _arms(checked, comparer.units),
+        "rows": (rows := _rows(checked, comparer, level)),
+        "not_shown": _not_shown(checked, comparer, decidable, rows),
+        "summary": f"{_counted(drawn, of, differing)}; {claim}",
+    }
+
+
+def _counted(drawn: int, of: int, differing: Sequence[str]) -> str:
+    return f"{drawn} of {of} units rerun, {len(differing)} differ"
+
+
+def _arms(checked: Sequence[_Checked], units: Sequence[Unit]) -> dict[str, Any]:
+    """Of each arm: units, those drawn, and how probable it was to draw one."""
+    names = [f"{unit.study}/{unit.evidence.run.arm}" for unit in units]
+    drawn = Counter(f"{each.unit.study}/{each.unit.evidence.run.arm}" for each in checked)
+    of, n = len(units), len(checked)
+    return {
+        arm: {
+            "units": count,
+            "drawn": drawn[arm],
+            "probability": round(1 - comb(of - count, n) / comb(of, n), 4),
+        }
+        for arm, count in Counter(names).items()
+    }
+
+
+def _rows(checked: Sequence[_Checked], comparer: Comparer, level: float) -> dict[str, float]:
+    """The power to find a shift of half a row's margin in a drawn unit that the row reads."""
+    power: dict[str, float] = {}
+    trained = [(each.unit, each.compared.shifted) for each in checked if each.compared]
+    for study in dict.fromkeys(unit.study for unit, shifted in trained if shifted):
+        with tempfile.TemporaryDirectory(prefix="journeylab-") as folder:
+            margins = [*comparer.margins(study, Path(folder))]
+        for row, cell, margin in margins:
+            for unit, shifted in trained:
+                if not shifted or (unit.study, unit.run) != (study, cell.run):
+                    continue
+                scale, values = shifted.scales.get(cell.measure), shifted.differences
+                if scale is not None:
+                    tail = level / (2 * len(values))
+                    found = scale.power(values[cell.measure].size, margin / 2, tail)
+                    power[row] = min(power.get(row, 1.0), round(found, 3))
+    return power
+
+
+def _not_shown(
+    checked: Sequence[_Checked],
+    comparer: Comparer,
+    decidable: set[str],
+    rows: Mapping[str, float],
+) -> list[str]:
+    """What the certificate does not say, in words."""
+    arms = _arms(checked, comparer.units)
+    absent = [arm for arm, known in arms.items() if not known["drawn"]]
+    drawn = {each.unit.name for each in checked}
+    weak = [row for row, power in rows.items() if power < POWER]
+    alone = [unit.name for unit in comparer.units if unit.name not in decidable]
+    pooled = sorted(
+        {
+            each.unit.study
+            for each in checked
+            if each.compared and each.compared.shifted
+            for scale in each.compared.shifted.scales.values()
+            if scale.pooled
+        }
+    )
+    unmeasured = sorted(
+        {e.unit.study for e in checked if e.compared and e.compared.comparison == "verdicts"}
+    )
+    older = comparer.older_kernels
+    texts = {
+        f"of {len(absent)} of {len(arms)} arms no unit was drawn: {', '.join(absent)}": absent,
+        f"{len(alone)} units, {len(drawn.intersection(alone))} of them drawn, cannot be judged "
+        "alone: trained on another processor, with too few seeds or no scale of the study": alone,
+        f"only verdicts were compared, for want of a scale: {', '.join(unmeasured)}": unmeasured,
+        f"for want of pilots, the scale is pooled over studies: {', '.join(pooled)}": pooled,
+        f"scales measured with older code: {', '.join(older)}": older,
+        "a shift of half the margin is found with a probability below 0.9 in drawn units of "
+        f"{', '.join(weak)}": weak,
+        "on another processor: values that no row reads, such as curves, and weights": rows,
+    }
+    always = (
+        "a rerun uses the code and data of this repository: it shows that they give these "
+        "values, not that data, models and measures are right; times were not compared"
+    )
+    return [f"not shown: {text}" for text in (*(t for t, said in texts.items() if said), always)]
 
 
 def _seconds(budget: str) -> float:
@@ -142,89 +336,12 @@ def _seconds(budget: str) -> float:
     return float(match[1]) * SECONDS[match[2]]
 
 
-def _check(unit: Unit, units: Sequence[Unit], plans: Plans, data: Path) -> dict[str, Any]:
-    """Rerun a unit and compare it: its part of the certificate."""
-    with tempfile.TemporaryDirectory(prefix="journeylab-") as temporary:
-        folder = Path(temporary)
-        recorded = read_recorded(unit.evidence, folder / "recorded")
-        machine = {name: getattr(recorded.run, name) for name in SAME}
-        entry: dict[str, Any] = {"unit": unit.name, "recorded_on": machine}
-        try:
-            again = rerun(unit, plans, folder, data)
-        except UserError as error:
-            return entry | {"equal": False, "error": str(error)}
-        same = all(getattr(again.run, name) == value for name, value in machine.items())
-        comparison = "bits" if same else "tolerance"
-        if not same and recorded.run.kind == "trained":
-            comparison = "verdicts"
-        old, new = recorded.values(unit), again.values(unit)
-        moved = _differences(old, new, TOLERANCE if comparison == "tolerance" else 0.0)
-        wrong = moved
-        if comparison == "verdicts":
-            wrong = _differences(*_verdicts(unit, units, plans, again, folder / "recorded"))
-    largest: dict[str, float] = {}
-    for name, (a, b) in moved.items():
-        if isinstance(a, float) and isinstance(b, float) and math.isfinite(a - b):
-            metric = re.split(r" \(|, row ", name)[0]
-            largest[metric] = max(largest.get(metric, 0.0), abs(a - b))
-    return entry | {
-        "equal": not wrong,
-        "comparison": comparison,
-        "values": len(old),
-        "differing_values": len(moved),
-        "largest_differences": largest,
-        "differences": [
-            {"name": name, "recorded": _written(a), "rerun": _written(b)}
-            for name, (a, b) in [*wrong.items()][:LISTED]
-        ],
-    }
-
-
-def _differences(
-    recorded: Mapping[str, Value], again: Mapping[str, Value], tolerance: float = 0.0
-) -> dict[str, tuple[Value, Value]]:
-    """The values that differ, by name; None is a value that is missing."""
-    pairs = {name: (recorded.get(name), again.get(name)) for name in {**recorded, **again}}
-    return {name: pair for name, pair in pairs.items() if not _agree(*pair, tolerance)}
-
-
-def _agree(a: Value, b: Value, tolerance: float) -> bool:
-    if not isinstance(a, float) or not isinstance(b, float):
-        return a == b
-    if struct.pack("<d", a) == struct.pack("<d", b):
-        return True
-    scale = max(1.0, abs(a), abs(b))
-    return math.isfinite(scale) and abs(a - b) <= tolerance * scale
-
-
 def at_last_look(workflow: WorkflowPlan, study: str, judge: Plan) -> Plan:
     """The plan to judge a study, with the seeds of the last look that has all its evidence."""
     root, planned = Path(workflow.config.root), workflow.run_plans(study)
     known = find_restorable(root, planned, workflow.seeds(study), workflow.register)
     seeds = judge.seeds if known.complete or not known.look else (judge.seeds or ())[: known.look]
     return judge.model_copy(update={"seeds": seeds})
-
-
-def _verdicts(
-    unit: Unit, units: Sequence[Unit], plans: Plans, again: Result, folder: Path
-) -> tuple[Mapping[str, Value], Mapping[str, Value]]:
-    """The verdicts of a study, as recorded, and with this unit's rerun values in their place."""
-    run = again.run
-    plan = plans[f"{run.study}/judge.json"]
-    criteria, scale = Criteria.model_validate(plan.settings["criteria"]), plan.settings["scale"]
-
-    def words(table: pd.DataFrame) -> Mapping[str, Value]:
-        seeds, evidence = plan.seeds or (), scale != "quick"
-        judged = judge_study(
-            table, run.study, criteria, seeds, scale, evidence, planned=dict(plan.runs)
-        )
-        return {row.id: row.word for row in judged.verdicts}
-
-    runs = {each.folder: each.evidence for each in units if each.evidence.run.study == run.study}
-    table = joined([read_recorded(evidence, folder).tables[0] for evidence in runs.values()])
-    seeds = [each.seed for each in run.seeds]
-    own = (table["arm"] == run.arm) & (table["variant"] == run.variant) & table["seed"].isin(seeds)
-    return words(table), words(joined([table[~own], again.tables[0]]))
 
 
 def _written(value: Value) -> Value:
@@ -240,7 +357,16 @@ def _lines(entry: Mapping[str, Any]) -> list[str]:
     lines = [f"{'equal' if entry['equal'] else 'differs'} {WORDS[entry['comparison']]}"]
     if moved:
         lines[0] += f"; {moved} of {values} values differ"
+    if not entry["judged"]:
+        lines[0] += "; not judged alone"
+    beyond = [
+        f"{name}: median shift {each['median']:.3g}, {below} and {above} of {each['seeds']} seeds "
+        f"below and above ±{each['threshold']:.3g}"
+        for name, each in entry.get("shifts", {}).items()
+        for below, above in [each["below_and_above"]]
+        if below or above
+    ]
     listed = [
         f"{each['name']}: {each['recorded']} → {each['rerun']}" for each in entry["differences"]
     ]
-    return lines + listed[:5]
+    return lines + (beyond + listed)[:5]

@@ -13,7 +13,9 @@ from datetime import datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from journeylab.config import Frozen, UserError, build, canonical
 from journeylab.records import files
@@ -21,6 +23,7 @@ from journeylab.records.cost import Cost
 from journeylab.records.git import ask_git
 from journeylab.records.machine import sysctl
 from journeylab.records.plans import Plan
+from journeylab.records.processor import Processor
 
 RUN = "run.json"
 HOST = "run.host.json"
@@ -105,10 +108,14 @@ class RegisterState(GitState):
 
 
 class RunStart(RegisterState):
-    """How a run began; the record stays the same however often the run is resumed."""
+    """How a run began; the record stays the same however often the run is resumed.
+
+    But for `processor`: it is None where it is not known, and after a resumption on another one.
+    """
 
     plan_key: str
     started: datetime
+    processor: Annotated[Processor | None, Field(exclude_if=lambda known: known is None)] = None
 
 
 class RunHost(RunStart):
@@ -192,7 +199,9 @@ def begin_run(folder: Path, start: RunStart) -> RunStart:
     except UserError:
         known = None
     if known is not None and known.plan_key == start.plan_key:
-        return known
+        if known.processor == start.processor:
+            return known
+        start = known.model_copy(update={"processor": None})
     files.write_json(path, start)
     return start
 
@@ -228,7 +237,8 @@ def read_start(folder: Path) -> RunStart | None:
             continue  # the message of a missing file takes longer than all else
         try:
             content = files.read_json(path)
-            return RunStart(**{key: content[key] for key in RunStart.model_fields})
+            known = {key: content[key] for key in RunStart.model_fields if key in content}
+            return RunStart(**known)
         except (UserError, KeyError, ValueError):
             continue
     return None

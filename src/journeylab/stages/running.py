@@ -19,6 +19,7 @@ from journeylab.records.cost import Cost, start_counting
 from journeylab.records.files import read_json, sha256, write_json
 from journeylab.records.fingerprint import closure, hash_module, hash_modules, hash_source
 from journeylab.records.plans import REGISTER, Plan, read_plan
+from journeylab.records.processor import this_processor
 from journeylab.records.runs import (
     RUN,
     RegisterState,
@@ -87,7 +88,7 @@ def run_stage(stage: str, plan: Path, output: Path, **files: Path | Sequence[Pat
     """
     started = datetime.now(UTC)
     planned = read_plan(plan, stage)
-    start = RunStart(plan_key=planned.key, started=started)
+    start = RunStart(plan_key=planned.key, started=started, processor=this_processor())
     if output.name == RUN:
         start = begin_run(output.parent, _registered(start, plan, planned.study))
     _load(stage, planned)

@@ -11,8 +11,9 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 COMMAND = (sys.executable, "-P", "-m", "journeylab")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+OTHER_KERNELS = {"ATEN_CPU_CAPABILITY": "default"}
+"""The variable with which torch rounds in another order, as it may on another processor."""
 Plans = Mapping[str, Plan]
 """All plans of the workflow by their paths."""
 
@@ -47,6 +50,16 @@ class Unit(NamedTuple):
         """`<study>/<arm>/<variant>/seed-<seed>`, or the folder of a whole run."""
         path = PurePath(self.folder)
         return str(path if self.seed is None else path.with_name(f"seed-{self.seed}"))
+
+    @property
+    def study(self) -> str:
+        """Its study."""
+        return self.evidence.run.study
+
+    @property
+    def run(self) -> str:
+        """Its run, arm/variant."""
+        return f"{self.evidence.run.arm}/{self.evidence.run.variant}"
 
     def jobs(self, plans: Plans) -> list[Plan]:
         """The plans that make this unit alone, on the same engine and kind of device as before."""
@@ -69,8 +82,8 @@ class Result(NamedTuple):
     run: RunRecord
     tables: tuple[pd.DataFrame, ...]
 
-    def values(self, unit: Unit) -> dict[str, float | str]:
-        """Everything about a unit that is compared, by its printed name."""
+    def exact(self, unit: Unit) -> dict[str, float | str]:
+        """Outcomes of seeds and the cost of training: no processor changes these."""
         values: dict[str, float | str] = {
             f"status (seed {each.seed})": each.status
             for each in self.run.seeds
@@ -80,6 +93,11 @@ class Result(NamedTuple):
         # A run records the training cost of its last seed only.
         if self.run.training and unit.seed in (None, recorded[-1].seed):
             values |= {name: float(cost) for name, cost in dict(self.run.training).items()}
+        return values
+
+    def values(self, unit: Unit) -> dict[str, float | str]:
+        """Everything about a unit that is compared, by its printed name."""
+        values = self.exact(unit)
         counts: Counter[str] = Counter()
         for table in self.tables:
             rows = table if unit.seed is None else table[table["seed"] == unit.seed]
@@ -125,8 +143,21 @@ def rerun(unit: Unit, plans: Plans, folder: Path, data: Path) -> Result:
 
     External files are taken from the folder `data`, or fetched. Raises UserError if a job fails.
     """
+    results = run_jobs(unit.jobs(plans), plans, folder / unit.folder, data)
+    tables = (read_table(results / name) for name in _tables(unit.evidence))
+    return Result(read_run(results), tuple(tables))
+
+
+def run_jobs(
+    jobs: Iterable[Plan],
+    plans: Plans,
+    folder: Path,
+    data: Path,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Path:
+    """Do the jobs of one run in an empty `folder`; the folder of its record and measurements."""
     results, dataset = folder / "results", folder / "data.parquet"
-    for plan in unit.jobs(plans):
+    for plan in jobs:
         files = {"data": dataset, "run": results / RUN}
         if plan.stage == "generate":
             files = {}
@@ -135,22 +166,27 @@ def rerun(unit: Unit, plans: Plans, folder: Path, data: Path) -> Result:
                 files["data"] = data / name
                 if not files["data"].exists():
                     files["data"] = folder / name
-                    _run(plans[f"{name}.json"], folder / unit.folder, files["data"], {})
+                    _run(plans[f"{name}.json"], folder, files["data"], {}, {})
         output = {"generate": dataset, "measure": results / MEASUREMENTS}.get(plan.stage)
-        _run(plan, folder / unit.folder, output or results / RUN, files)
-    tables = (read_table(results / name) for name in _tables(unit.evidence))
-    return Result(read_run(results), tuple(tables))
+        _run(plan, folder, output or results / RUN, files, environment)
+    return results
 
 
-def _run(plan: Plan, folder: Path, output: Path, files: Mapping[str, Path]) -> None:
+def _run(
+    plan: Plan,
+    folder: Path,
+    output: Path,
+    files: Mapping[str, Path],
+    environment: Mapping[str, str],
+) -> None:
     path = folder / f"{plan.stage}.json"
     write_plan(path, plan)
     reads = STAGES[plan.stage].reads
     given = [word for name in reads if name in files for word in (f"--{name}", str(files[name]))]
     command = [*COMMAND, plan.stage, "--plan", str(path), "--output", str(output), *given]
-    environment = os.environ | ONE_THREAD
+    variables = {**(os.environ | ONE_THREAD), **environment}
     done = subprocess.run(
-        command, env=environment, capture_output=True, errors="replace", check=False
+        command, env=variables, capture_output=True, encoding="utf-8", errors="replace", check=False
     )
     if done.returncode:
         reason = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]

@@ -1,0 +1,54 @@
+"""The processor of a run, as far as it decides which bits a computation gives."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+
+from journeylab.config import Frozen
+
+CPUINFO = Path("/proc/cpuinfo")
+_FIELDS = ("vendor_id", "cpu family", "model", "stepping")
+_ARM = ("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision")
+_INSTRUCTIONS = ("sse4", "avx", "fma", "amx", "f16c", "asimd", "sve", "bf16", "i8mm")
+_KERNELS = ("ATEN_CPU_", "MKL_", "ONEDNN_", "DNNL_", "OPENBLAS_", "NPY_", "GLIBC_TUNABLES")
+_HARMLESS = ("_NUM_THREADS", "_VERBOSE")
+
+
+class Processor(Frozen):
+    """What must agree before two results are compared bit for bit.
+
+    `fields` are family, model and stepping, `instructions` the vector instructions that libraries
+    choose kernels by, `variables` those of the environment that choose kernels.
+    """
+
+    architecture: str
+    fields: Mapping[str, str]
+    instructions: tuple[str, ...]
+    variables: Mapping[str, str]
+
+
+def this_processor(cpuinfo: Path = CPUINFO) -> Processor | None:
+    """The processor of this machine; None where the kernel does not say what it is."""
+    try:
+        first = cpuinfo.read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
+    except OSError:
+        return None
+    lines = (line.partition(":") for line in first.splitlines())
+    known = {name.strip(): value.strip() for name, _, value in lines}
+    fields = {name: known[name] for name in (*_FIELDS, *_ARM) if name in known}
+    instructions = (known.get("flags") or known.get("Features") or "").split()
+    if not fields or not instructions:
+        return None
+    return Processor(
+        architecture=platform.machine(),
+        fields=fields,
+        instructions=tuple(sorted(i for i in instructions if i.startswith(_INSTRUCTIONS))),
+        variables={
+            name: value
+            for name, value in sorted(os.environ.items())
+            if name.startswith(_KERNELS) and not name.endswith(_HARMLESS)
+        },
+    )

@@ -1,0 +1,258 @@
+"""Whether a rerun unit agrees with its record: bit for bit, or as another processor allows."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from journeylab.chunks.tables import joined
+from journeylab.claims.effects import Cell, cells
+from journeylab.claims.judge import judge_study
+from journeylab.claims.reading import read
+from journeylab.claims.schema import Register, StudyClaims
+from journeylab.claims.shifts import Scale, Shifted, favoured_side, measured_scale
+from journeylab.claims.statistics import Values
+from journeylab.records.files import MEASUREMENTS
+from journeylab.records.kernels import StudyKernels
+from journeylab.records.processor import this_processor
+from journeylab.records.runs import cpu_model
+from journeylab.workflow.rerun import Plans, Result, Unit, read_recorded, rerun
+
+Comparison = Literal["bits", "tolerance", "rows", "shift", "verdicts"]
+Value = float | str | None
+Differences = Mapping[str, tuple[Value, Value]]
+TOLERANCE = 1e-6
+FEW, FEW_TOLERANCE = 6, 1e-4
+SAME = ("cpu", "engine", "device", "threads", "versions")
+
+
+class Compared(NamedTuple):
+    """What a rerun showed: the values that moved, and those of them that are ``wrong``.
+
+    ``shifted`` is there if the law of shifts decides, with the measures that have no scale;
+    ``verdicts`` are those that would differ.
+    """
+
+    comparison: Comparison
+    values: int
+    moved: Differences
+    wrong: Differences
+    shifted: Shifted | None = None
+    unscaled: Sequence[str] = ()
+    verdicts: Differences = MappingProxyType({})
+
+    @property
+    def largest(self) -> dict[str, float]:
+        """The largest difference of each metric."""
+        largest: dict[str, float] = {}
+        for name, (a, b) in self.moved.items():
+            if isinstance(a, float) and isinstance(b, float) and math.isfinite(a - b):
+                metric = _metric(name)
+                largest[metric] = max(largest.get(metric, 0.0), abs(a - b))
+        return largest
+
+
+@dataclass(frozen=True)
+class Comparer:
+    """Compares units; ``kernels`` are the measured differences between kernels, by study."""
+
+    units: Sequence[Unit]
+    plans: Plans
+    register: Register
+    kernels: Mapping[str, StudyKernels]
+    data: Path
+
+    def expected(self, unit: Unit) -> Comparison:
+        """How a unit will be compared on this machine."""
+        run, known = unit.evidence.run, unit.evidence.host.processor
+        if known is not None and known == this_processor() and run.cpu == (cpu_model(),):
+            return "bits"
+        if run.kind == "computed" and not self._trains(unit):
+            return "tolerance"
+        return "shift" if any(self._scales(unit).values()) else "verdicts"
+
+    def _trains(self, unit: Unit) -> bool:
+        """Whether other kernels changed a computed run of the same arm by more than rounding."""
+        known = self.kernels.get(unit.study, StudyKernels()).runs
+        of_arm = (each for run, each in known.items() if Path(run).parent == Path(unit.run).parent)
+        values = (v or 0.0 for each in of_arm for seeds in each.differences.values() for v in seeds)
+        return any(abs(value) > TOLERANCE for value in values)
+
+    @property
+    def older_kernels(self) -> list[str]:
+        """The measured runs whose code is not that of the current plans."""
+        code = {
+            (str(Path(path).parent.parent), plan.stage): plan.code
+            for path, plan in self.plans.items()
+        }
+        return [
+            f"{study}/{run}"
+            for study, known in self.kernels.items()
+            for run, each in known.runs.items()
+            for stage in ("train", "measure", "compute")
+            if stage in each.code and code.get((f"{study}/{run}", stage)) != each.code[stage]
+        ]
+
+    def decidable(self, unit: Unit, level: float) -> bool:
+        """Whether a difference of this unit alone could be refused, if it is large enough."""
+        how = self.expected(unit)
+        if how != "shift":
+            return how != "verdicts"
+        zeros = np.zeros(len(unit.evidence.run.seeds) if unit.seed is None else 1)
+        scales = {name: scale for name, scale in self._scales(unit).items() if scale}
+        return Shifted(unit.study, dict.fromkeys(scales, zeros), scales, {}).least <= level
+
+    def compare(self, unit: Unit, folder: Path) -> Compared:
+        """Rerun a unit in an empty folder and compare it. Raises UserError if a job fails."""
+        recorded = read_recorded(unit.evidence, folder / "recorded")
+        again = rerun(unit, self.plans, folder / "again", self.data)
+        old, new = recorded.values(unit), again.values(unit)
+        same = all(getattr(again.run, name) == getattr(recorded.run, name) for name in SAME)
+        computed = unit.evidence.run.kind == "computed"
+        if same and self.expected(unit) == "bits":
+            moved = differences(old, new)
+            return Compared("bits", len(old), moved, moved)
+        verdicts = self._verdicts(unit, again, folder / "recorded")
+        if self.expected(unit) == "tolerance":
+            moved = differences(old, new, TOLERANCE)
+            errors = rounding_errors(moved)
+            wrong = {name: moved[name] for name in moved.keys() - errors}
+            how: Comparison = "rows" if errors else "tolerance"
+            return Compared(how, len(old), moved, {**wrong, **verdicts})
+        moved = differences(old, new, TOLERANCE if computed else 0.0)
+        wrong = {name: moved[name] for name in moved if name in recorded.exact(unit)}
+        shifted, unscaled = self._shifted(unit, recorded, again)
+        if shifted is None:
+            return Compared("verdicts", len(old), moved, {**wrong, **verdicts})
+        return Compared("shift", len(old), moved, wrong, shifted, unscaled, verdicts)
+
+    def _shifted(
+        self, unit: Unit, recorded: Result, again: Result
+    ) -> tuple[Shifted | None, list[str]]:
+        """The paired differences of what the register reads, and the measures without a scale."""
+        claims = self._claims(unit.study)
+        seeds = [each.seed for each in recorded.run.seeds if unit.seed in (None, each.seed)]
+        paired, scales, sides, unscaled = {}, {}, {}, []
+        for name, scale in self._scales(unit).items():
+            cell = Cell(run=unit.run, measure=name)
+            old, new = (
+                read(cell, each.tables[0], claims.measures, seeds) for each in (recorded, again)
+            )
+            if not np.isfinite(old - new).any():
+                continue
+            if scale is None:
+                unscaled.append(name)
+                continue
+            paired[name] = (old - new)[np.isfinite(old - new)]
+            scales[name], sides[name] = scale, favoured_side(claims, cell)
+        known = paired and seeds
+        return Shifted(unit.study, paired, scales, sides) if known else None, unscaled
+
+    def _scales(self, unit: Unit) -> dict[str, Scale | None]:
+        """The scale of each measure of the register whose metric a run has; None without pilots."""
+        measures = {study: claims.measures for study, claims in self.register.studies.items()}
+        content = io.BytesIO(unit.evidence.contents[MEASUREMENTS])
+        metrics = set(pd.read_parquet(content, columns=["metric"])["metric"])
+        return {
+            name: measured_scale(self.kernels, measures, unit.study, name)
+            for name, measure in self._claims(unit.study).measures.items()
+            if measure.metric in metrics
+        }
+
+    def _verdicts(self, unit: Unit, again: Result, folder: Path) -> Differences:
+        """The verdicts that differ if a unit's rerun values replace the recorded ones."""
+        table = self._study(unit.study, folder)
+        own = (table["arm"] == again.run.arm) & (table["variant"] == again.run.variant)
+        rerun_seeds = [each.seed for each in again.run.seeds]
+        own &= table["seed"].isin(rerun_seeds) if rerun_seeds else True
+        replaced = joined([table[~own], again.tables[0]])
+        return differences(self._words(unit.study, table), self._words(unit.study, replaced))
+
+    def _claims(self, study: str) -> StudyClaims:
+        return self.register.studies.get(study) or StudyClaims(claims=())
+
+    def _words(self, study: str, table: pd.DataFrame) -> dict[str, Value]:
+        plan = self.plans[f"{study}/judge.json"]
+        scale, seeds = plan.settings["scale"], plan.seeds or ()
+        runs, evidence = dict(plan.runs), scale != "quick"
+        judged = judge_study(table, study, self.register, seeds, scale, evidence, planned=runs)
+        return {row.id: row.word for row in judged.verdicts}
+
+    def _study(self, study: str, folder: Path) -> pd.DataFrame:
+        """All recorded measurements of a study."""
+        runs = {each.folder: each.evidence for each in self.units if each.study == study}
+        return joined([read_recorded(evidence, folder).tables[0] for evidence in runs.values()])
+
+    def margins(self, study: str, folder: Path) -> Iterator[tuple[str, Cell, float]]:
+        """For each judged row, its cells and the distance of its effect to the end of its region.
+
+        The effect is the median over the seeds of a term.
+        """
+        claims, table = self._claims(study), self._study(study, folder)
+        seeds = self.plans[f"{study}/judge.json"].seeds or ()
+        for claim in claims.claims:
+            for term in claim.terms if claim.primary else ():
+                values = read(term, table, claims.measures, seeds)
+                if np.isfinite(values).any():
+                    effect = float(np.nanmedian(values))
+                    margin = min(abs(effect - end) for end in claim.claimed.ends)
+                    yield from ((claim.id, cell, margin) for cell in cells([term]))
+
+
+def differences(
+    recorded: Mapping[str, Value], again: Mapping[str, Value], tolerance: float = 0.0
+) -> Differences:
+    """The values that differ, by name; None is a value that is missing."""
+    pairs = {name: (recorded.get(name), again.get(name)) for name in {**recorded, **again}}
+    return {name: pair for name, pair in pairs.items() if not _agree(*pair, tolerance)}
+
+
+def rounding_errors(moved: Differences) -> set[str]:
+    """The moved values that are rounding errors: of metrics that no shift and no factor explains.
+
+    Of such a metric at least six values moved, and none is negative. Differences, and logarithms of
+    ratios, scatter: their interquartile range is a tenth of their median size or more. Beside such
+    a metric, single values of others may move by 10⁻⁴ · max(1, |a|, |b|).
+    """
+    metrics: dict[str, list[str]] = {}
+    for name, pair in moved.items():
+        if all(isinstance(value, float) and 0 <= value < math.inf for value in pair):
+            metrics.setdefault(_metric(name), []).append(name)
+    errors, few = set[str](), set[str]()
+    for names in metrics.values():
+        values = np.array([moved[name] for name in names], dtype=np.float64)
+        positive = values[(values > 0).all(axis=1)]
+        if len(positive) < FEW:
+            few |= {name for name in names if _agree(*moved[name], FEW_TOLERANCE)}
+        elif _scatters(-np.diff(values)) and _scatters(np.diff(np.log(positive))):
+            errors |= {*names}
+    return errors | few if errors else errors
+
+
+def _scatters(values: Values) -> bool:
+    low, high = np.percentile(values, [25, 75])
+    return bool(high - low >= 0.1 * np.median(np.abs(values)))
+
+
+def _agree(a: Value, b: Value, tolerance: float) -> bool:
+    if not isinstance(a, float) or not isinstance(b, float):
+        return a == b
+    if struct.pack("<d", a) == struct.pack("<d", b):
+        return True
+    scale = max(1.0, abs(a), abs(b))
+    counts = a.is_integer() and b.is_integer()
+    return math.isfinite(scale) and not counts and abs(a - b) <= tolerance * scale
+
+
+def _metric(name: str) -> str:
+    return re.split(r" \(|, row ", name)[0]
