@@ -23,7 +23,9 @@ def test_the_page_is_right_as_it_is_typed(tmp_path):
     first, following, added, _ = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
     before = run(first, tmp_path)
     assert before.returncode == 0, before.stderr
-    said = dict(line.split(": ")[:2] for line in before.stdout.splitlines() if "digits." in line)
+    said = dict(
+        line.split(": ")[:2] for line in before.stdout.splitlines() if line.startswith("digits.")
+    )
     assert said == {
         "digits.1": "Supported",
         "digits.2": "Refuted",
@@ -53,3 +55,47 @@ def test_a_refused_table_writes_nothing(tmp_path):
         "failed\n"
     )
     assert not (tmp_path / "judged").exists()
+
+
+def test_claims_are_registered_if_they_were_committed_before_the_table(tmp_path):
+    shutil.copy(ROOT / "examples/digits/claims.yaml", tmp_path)
+    values = [f"{name},{seed},0.9{seed:02}" for name in ("svm", "neighbours") for seed in range(12)]
+    (tmp_path / "digits.csv").write_text("\n".join(["model,seed,accuracy", *values, ""]))
+
+    def commit(names: str) -> None:
+        done = run(f"git init -q && git add {names} && git commit -q -m {names[:3]}", tmp_path)
+        assert done.returncode == 0, done.stderr
+
+    def said() -> str:
+        done = run("journeylab judge claims.yaml digits.csv", tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()[-1]
+
+    assert "has no line for it" in said()
+    done = run("journeylab register claims.yaml", tmp_path)
+    assert done.stdout == "claims.yaml: wrote 3 row; commit ledger/digits.jsonl before runs begin\n"
+    assert "its line in ledger/digits.jsonl is not committed" in said()
+    commit("claims.yaml ledger")
+    assert "digits.csv is in no commit" in said()
+    commit("digits.csv")
+    assert said() == "All claims were registered before the table."
+    judged = [
+        json.loads(line) for line in (tmp_path / "ledger/digits.jsonl").read_text().splitlines()
+    ]
+    assert [line["kind"] for line in judged] == ["row"] * 3 + ["judged"] * 3
+    claims = tmp_path / "claims.yaml"
+    claims.write_text(claims.read_text().replace("above: 0.01}", "above: 0.0}"))
+    assert said().startswith("digits.1 is not shown to be registered before the runs")
+    assert run("journeylab register claims.yaml", tmp_path).returncode == 2
+
+
+def test_claims_that_were_committed_after_the_table_are_not_registered(tmp_path):
+    shutil.copy(ROOT / "examples/digits/claims.yaml", tmp_path)
+    values = [f"{name},{seed},0.9" for name in ("svm", "neighbours") for seed in range(12)]
+    (tmp_path / "digits.csv").write_text("\n".join(["model,seed,accuracy", *values, ""]))
+    script = (
+        "git init -q; git add digits.csv; git commit -qm table; journeylab register claims.yaml;"
+        "git add .; git commit -qm claims; journeylab judge claims.yaml digits.csv"
+    )
+    done = run(script, tmp_path)
+    assert "not shown to be registered before the runs (digits.csv was committed" in done.stdout

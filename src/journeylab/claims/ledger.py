@@ -7,7 +7,7 @@ user commits them. Dates are those of git.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, TypeVar
@@ -318,6 +318,39 @@ def _standing(
         recorded=old and line.recorded is not None,
         remark="; ".join(filter(None, remarks)),
     )
+
+
+def missing_lines(
+    ledger: Ledger, register: Register, study: str, planned: Mapping[str, RowLine]
+) -> tuple[list[Line], list[Line], list[str]]:
+    """The lines that stay, those that the ledger of a study lacks, and why rows get none.
+
+    Lines that are not committed give way to those of the rows as they are now.
+    """
+    entries = ledger.entries(study)
+    known = standings(ledger, register, study, planned)
+    refused = [f"{row}: {each.reason}" for row, each in known.items() if each.state == "taken"]
+    rows = [row for name, row in planned.items() if known[name].state == "unwritten"]
+    written = planned.keys() - {row.row for row in rows}
+    kept = [
+        entry.line
+        for entry in entries
+        if entry.commit or not isinstance(entry.line, RowLine) or entry.line.row in written
+    ]
+    return kept, [*rows, *reworded(planned, kept)], refused
+
+
+def reworded(planned: Mapping[str, RowLine], known: Sequence[Line]) -> Iterator[Reworded]:
+    """A line for every registered row whose words or form are new."""
+    for row in planned.values():
+        said = [
+            line
+            for line in known
+            if isinstance(line, RowLine | Reworded)
+            and (line.row, line.revision) == (row.row, row.revision)
+        ]
+        if said and (said[-1].words, said[-1].form or row.form) != (row.words, row.form):
+            yield Reworded(**row.model_dump(include=set(Reworded.model_fields) - {"kind"}))
 
 
 def changed(then: RowLine, now: RowLine) -> list[str]:

@@ -40,7 +40,6 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Keep and publish": {
         "evidence": ("app", "Keep finished runs in git, and check what is kept."),
         "reproduce": ("reproduce", "Rerun a random sample of the evidence and compare."),
-        "kernels": ("kernels", "Measure on pilot seeds what other kernels change."),
         "verify": ("verify", "Compare the verdicts of your results with the reference results."),
         "deposit": ("deposit", "Pack the complete studies into one archive that checks itself."),
         "paper": ("paper", "Collect the manuscript and the results it cites, for LaTeX."),
@@ -50,7 +49,10 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "new": ("new", "Create a new study: modules, tests, claims, and a section of config.yaml."),
         "init": ("init", "Create a repository for another paper."),
     },
-    "": {"schema": ("schema", "Write the JSON schemas of configuration and claims for editors.")},
+    "": {
+        "schema": ("schema", "Write the JSON schemas of configuration and claims for editors."),
+        "kernels": ("kernels", "Measure on pilot seeds what other kernels change."),
+    },
 }
 """The commands for people in groups: each has a module of this package, with this function, and a
 purpose. Those without the name of a group are hidden."""

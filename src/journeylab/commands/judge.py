@@ -1,5 +1,6 @@
 """``journeylab judge claims.yaml results.csv``: judge registered claims by any table."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -7,14 +8,15 @@ import typer
 
 from journeylab.claims.heads import read_claims
 from journeylab.claims.judging import judge_table
+from journeylab.claims.remembering import registrations_before, remember
 from journeylab.claims.tables import read_measurements
 from journeylab.records.files import write_json
+from journeylab.records.verdicts import Registration
 from journeylab.wording.rows import in_words
-from journeylab.wording.verdicts import headline, opening, sentence
+from journeylab.wording.verdicts import headline, listed, opening, sentence
 
 CLAIMS = typer.Argument(help="The file of the claims: docs/judge-a-table.md.")
 TABLE = typer.Argument(help="A CSV or Parquet file with a row for each value; - reads CSV.")
-UNREGISTERED = "Claims are not shown to be registered before the runs."
 PLANNED = typer.Option(help="File with the runs and seeds that were planned.")
 
 
@@ -28,16 +30,32 @@ def judge(
     """Judge claims by a table of runs, seeds and metrics; write verdicts, figure, macros, page."""
     of = read_claims(claims, planned)
     verdicts = judge_table(of, read_measurements(table, of), table)
+    registered = registrations_before(of, table)
     rows = in_words(verdicts, of.claims)
+    said = [text for text in (rows.exploratory, _registered(registered)) if text]
     if json:
         typer.echo(verdicts.model_dump_json(indent=2))
     else:
         for row in rows.verdicts:
             typer.echo(f"{row.id}: {opening(row)}: {sentence(row)}")
-        typer.echo(headline(rows.judged))
-        for remark in filter(None, (rows.exploratory, UNREGISTERED)):
-            typer.echo(remark)
+        typer.echo("\n".join((headline(rows.judged), *said)))
+    remember(of, table, verdicts)
     write_json(output / "verdicts.json", verdicts, sealed=False)
     from journeylab.reports.judged_table import write_page  # slow libraries, after the verdicts
 
-    write_page(rows, UNREGISTERED, output)
+    write_page(rows, said, output)
+
+
+def _registered(states: Mapping[str, Registration]) -> str:
+    """Which claims are not shown to be registered before the runs, and why."""
+    late = {row: state.remark for row, state in states.items() if state.exploratory}
+    if not late:
+        return "All claims were registered before the table." * bool(states)
+    which = (
+        "Claims are"
+        if late.keys() == states.keys()
+        else f"{listed(late)} {'are' if len(late) > 1 else 'is'}"
+    )
+    [reason, *more] = dict.fromkeys(late.values())
+    others = f", and {len(more)} other reasons" if more else ""
+    return f"{which} not shown to be registered before the runs ({reason}{others})."

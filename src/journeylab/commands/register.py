@@ -1,21 +1,25 @@
 """``journeylab register``: the lines of the ledger that judged rows and amendments need."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from journeylab.claims.ledger import AmendmentLine, Line, Reworded, RowLine, standings, written
+from journeylab.claims.heads import read_claims
+from journeylab.claims.ledger import AmendmentLine, Line, missing_lines, reworded, written
 from journeylab.claims.looks import looks_text
+from journeylab.claims.remembering import register_rows
 from journeylab.commands.results import CONFIG, current_plan, end
 from journeylab.config import UserError, accepted
 from journeylab.workflow.planning import WorkflowPlan
 
 
 def register(
-    studies: Annotated[list[str] | None, typer.Argument(help="Default: all.")] = None,
+    studies: Annotated[
+        list[str] | None, typer.Argument(help="Studies, or a claims file; default: all studies.")
+    ] = None,
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
     check: Annotated[bool, typer.Option(help="Write nothing; compare with git.")] = False,
 ) -> None:
@@ -25,6 +29,11 @@ def register(
     measures, α, looks and M, and the settings and code of its runs. With --check, lines that a
     commit has and the ledger has no more, and changes without a line, are named.
     """
+    if studies and studies[0].endswith((".yaml", ".yml")):
+        for name in studies:
+            path, lines = register_rows(read_claims(Path(name)))
+            typer.echo(f"{name}: {_done(path, lines)}")
+        return
     plan = current_plan(config)
     if plan.config.scale == "quick" and not check:
         raise UserError(f"{config}: scale: 'quick': quick runs are not judged; write full")
@@ -38,52 +47,27 @@ def register(
     taken: list[str] = []
     for study in named:
         claims, ledger = plan.register.studies[study], plan.ledger
-        kept, lines, refused = _lines(plan, study)
+        planned = plan.planned_rows(study)
+        kept, lines, refused = missing_lines(ledger, plan.register, study, planned)
+        lines += _amendments(plan, study, kept)
         taken += refused
         if lines:
             ledger.write(study, [*kept, *lines])
-        count = Counter(line.kind for line in lines)
-        written = ", ".join(f"{n} {kind}" for kind, n in count.items())
-        done = f"wrote {written}; commit {ledger.path(study)} before runs begin"
         first = claims.seeds_from
         typer.echo(
             f"{study}: revision {claims.revision}, seeds {first} to "
             f"{first + max(plan.register.sequential) - 1}; {looks_text(plan.register, claims)}; "
-            f"{done if lines else 'nothing to write'}"
+            f"{_done(ledger.path(study), lines)}"
         )
     if taken:
         raise UserError("\nerror: ".join(taken))
 
 
-def _lines(plan: WorkflowPlan, study: str) -> tuple[list[Line], list[Line], list[str]]:
-    """The lines that stay, those that the ledger of a study lacks, and why rows get none.
-
-    Lines that are not committed give way to those of the rows as they are now.
-    """
-    planned, entries = plan.planned_rows(study), plan.ledger.entries(study)
-    known = standings(plan.ledger, plan.register, study, planned)
-    refused = [f"{row}: {each.reason}" for row, each in known.items() if each.state == "taken"]
-    rows = [row for name, row in planned.items() if known[name].state == "unwritten"]
-    written = planned.keys() - {row.row for row in rows}
-    kept = [
-        entry.line
-        for entry in entries
-        if entry.commit or not isinstance(entry.line, RowLine) or entry.line.row in written
-    ]
-    return kept, [*rows, *_reworded(planned, kept), *_amendments(plan, study, kept)], refused
-
-
-def _reworded(planned: Mapping[str, RowLine], known: Sequence[Line]) -> Iterator[Reworded]:
-    """A line for every registered row whose words or form are new."""
-    for row in planned.values():
-        said = [
-            line
-            for line in known
-            if line.kind in ("row", "reworded")
-            and (line.row, line.revision) == (row.row, row.revision)
-        ]
-        if said and (said[-1].words, said[-1].form or row.form) != (row.words, row.form):
-            yield Reworded(**row.model_dump(include=set(Reworded.model_fields) - {"kind"}))
+def _done(path: Path, lines: Sequence[Line]) -> str:
+    """What was written into a ledger."""
+    count = Counter(line.kind for line in lines)
+    written = ", ".join(f"{n} {kind}" for kind, n in count.items())
+    return f"wrote {written}; commit {path} before runs begin" if lines else "nothing to write"
 
 
 def _amendments(plan: WorkflowPlan, study: str, known: Sequence[Line]) -> Iterator[AmendmentLine]:
@@ -118,7 +102,7 @@ def _problems(plan: WorkflowPlan, study: str) -> Iterator[str]:
         if line.kind == "row" and line.revision == claims.revision and line.row not in planned:
             yield f"claims/{study}.yaml: {line.row} was registered and is no judged row any more"
     writes = f"`journeylab register {study}` writes the line"
-    if new := [line.row for line in _reworded(planned, known)]:
+    if new := [line.row for line in reworded(planned, known)]:
         yield f"{path}: {', '.join(new)}: new words without a line; {writes}"
     for missing in _amendments(plan, study, known):
         yield f"{path}: an amendment of {missing.rows[0]} is missing; {writes}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -19,10 +20,10 @@ from journeylab.wording.verdicts import certainty, headline
 _COLORS = {"supported": "#14693f", "refuted": "#a8321e"}
 
 
-def write_page(study: StudyRows, remark: str, folder: Path) -> None:
+def write_page(study: StudyRows, remarks: Sequence[str], folder: Path) -> None:
     """Write ``figure.pdf`` and ``.svg``, ``numbers.tex`` and ``page.pdf``.
 
-    ``remark`` says what is known of the registration.
+    ``remarks`` say what is known of the looks and of the registration.
     """
     if drawn := [row for row in study.verdicts if strip(row)]:
         with styled():
@@ -34,7 +35,7 @@ def write_page(study: StudyRows, remark: str, folder: Path) -> None:
         "study": study.study,
         "headline": headline(study.judged),
         "certainty": certainty(study, {}, failed=0, trained=0),
-        "remarks": [text for text in (study.exploratory, remark) if text],
+        "remarks": remarks,
         "width": WIDTH,
         "rows": [front_row(row, {}, marks[row.id]) | {"source": ""} for row in study.judged],
         "notes": [{"mark": mark, "text": text} for mark, text in notes.items()],

@@ -1,0 +1,87 @@
+"""The ledger beside a claims file: what was registered before a table, and what it was judged by.
+
+Its lines are those of the register (:mod:`journeylab.claims.ledger`), without settings and code.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from journeylab.claims.heads import TableClaims
+from journeylab.claims.ledger import (
+    Judgement,
+    Ledger,
+    Line,
+    digest,
+    missing_lines,
+    planned_rows,
+    standings,
+)
+from journeylab.config import UserError
+from journeylab.records.files import sha256
+from journeylab.records.git import ask_git
+from journeylab.records.verdicts import Registration, StudyVerdicts
+
+STDIN = "-"
+
+
+def register_rows(of: TableClaims) -> tuple[Path, list[Line]]:
+    """Write the lines that the ledger lacks of judged rows; its file, and the new lines.
+
+    Raises UserError for a row whose seeds another line has registered.
+    """
+    ledger = Ledger(of.path.parent)
+    planned = planned_rows(of.register, of.study, {})
+    kept, lines, refused = missing_lines(ledger, of.register, of.study, planned)
+    if refused:
+        raise UserError(refused[0])
+    if lines:
+        ledger.write(of.study, [*kept, *lines])
+    return ledger.path(of.study), lines
+
+
+def registrations_before(of: TableClaims, source: str) -> dict[str, Registration]:
+    """Whether the ledger's line of each judged row was committed before the table was."""
+    ledger = Ledger(of.path.parent)
+    known = standings(ledger, of.register, of.study, planned_rows(of.register, of.study, {}))
+    lines = {digest(entry.line): entry.commit for entry in ledger.entries(of.study)}
+    first = _first_commit(source)
+    states = {}
+    for row, standing in known.items():
+        commit, reason = lines.get(standing.digest, ""), standing.reason
+        if not reason and not first:
+            reason = f"{source} is in no commit"
+        elif not reason and (commit == first or not ledger.is_before(commit, first)):
+            reason = f"{source} was committed before its line in {ledger.path(of.study)}"
+        states[row] = Registration(exploratory=bool(reason), remark=reason or standing.remark)
+    return states
+
+
+def remember(of: TableClaims, source: str, verdicts: StudyVerdicts) -> None:
+    """Add the verdicts to a ledger that has lines of these rows, unless it has them already."""
+    ledger = Ledger(of.path.parent)
+    known = [entry.line for entry in ledger.entries(of.study)]
+    if not known or source == STDIN:
+        return
+    table = sha256(Path(source))
+    lines = [
+        Judgement(
+            row=row.id,
+            revision=verdicts.revision,
+            seeds=row.n,
+            verdict=row.word,
+            measurements=table,
+            commits=(),
+        )
+        for row in verdicts.verdicts
+        if row.primary
+    ]
+    if new := [line for line in lines if line not in known]:
+        ledger.write(of.study, [*known, *new])
+
+
+def _first_commit(source: str) -> str:
+    """The first commit that has a table; "" if none has."""
+    path = Path(source).resolve()
+    log = ("log", "--reverse", "--topo-order", "--full-history", "--format=%H", "--", path.name)
+    return (ask_git(path.parent, *log) or "").partition("\n")[0]
