@@ -61,7 +61,7 @@ def command_of(
             options += [f"--{name}", files[name]]
         elif name in READ:
             options += [f"--{name}", *(READ[name].format(study=study) for study in studies)]
-    return "journeylab", stage, "--plan", f"plans/{plan}", *options, "--output", output
+    return "journeylab", "stage", stage, "--plan", f"plans/{plan}", *options, "--output", output
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ FIGURES: plot.Figures = {
         "each weighted by the probability that it holds the key.",
         "accuracy",
         panels.lookups,
-        height=1.9,
+        height=1.45,
         labels=("entries M", "accuracy"),
         names={"order": _TESTED},
         rows=panels.add_conditions,
