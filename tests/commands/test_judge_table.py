@@ -1,4 +1,4 @@
-"""The page on any table, typed as it stands; and the measurements of the pipeline."""
+"""The page on any table, typed as it stands, and what a ledger says of its claims."""
 
 import json
 import re
@@ -6,6 +6,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.system
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/judge-a-table.md"
