@@ -22,8 +22,6 @@ from journeylab.records.files import sha256
 from journeylab.records.git import ask_git
 from journeylab.records.verdicts import Registration, StudyVerdicts
 
-STDIN = "-"
-
 
 def register_rows(of: TableClaims) -> tuple[Path, list[Line]]:
     """Write the lines that the ledger lacks of judged rows; its file, and the new lines.
@@ -61,7 +59,7 @@ def remember(of: TableClaims, source: str, verdicts: StudyVerdicts) -> None:
     """Add the verdicts to a ledger that has lines of these rows, unless it has them already."""
     ledger = Ledger(of.path.parent)
     known = [entry.line for entry in ledger.entries(of.study)]
-    if not known or source == STDIN:
+    if not known or not Path(source).is_file():
         return
     table = sha256(Path(source))
     lines = [

@@ -16,12 +16,16 @@ from journeylab.claims.heads import TableClaims, whole
 from journeylab.claims.schema import StudyClaims
 from journeylab.config import UserError, accepted, shown
 
+MLFLOW = "mlflow:"
+"""What the name of an experiment begins with."""
 FAILED = ("", "nan", "failed")
 """How a table writes the value of a run that failed, in any case."""
 
 
 def read_measurements(source: str, of: TableClaims) -> pd.DataFrame:
-    """The tidy table of a CSV or Parquet file, or of CSV from standard input (``-``).
+    """The tidy table of a CSV or Parquet file, of CSV from standard input (``-``), or of MLflow.
+
+    ``mlflow:NAME`` is an experiment: parameters are columns, and each metric of a run is a row.
 
     Its columns are arm, variant, seed, metric, value and those that measures select on; its index
     counts rows as a reader of the file does. NaN is the value of a run that failed. Raises
@@ -71,11 +75,46 @@ def _raw(source: str) -> pd.DataFrame:
             return table.set_axis(pd.RangeIndex(1, 1 + len(table)))
         if source == "-":
             return _read_csv(sys.stdin, source)
+        if source.startswith(MLFLOW):
+            return _read_mlflow(source.removeprefix(MLFLOW))
         with Path(source).open(encoding="utf-8-sig", newline="") as stream:
             return _read_csv(stream, source)
     except (OSError, ValueError, csv.Error) as error:
         reason = " ".join((getattr(error, "strerror", "") or str(error)).split())
         raise UserError(f"{source}: cannot be read as a table ({reason[:200]})") from None
+
+
+def _read_mlflow(name: str) -> pd.DataFrame:
+    """The finished and failed runs of an experiment in the store of MLFLOW_TRACKING_URI.
+
+    Columns are the parameters, and ``run`` is the name of a run where no parameter has that name.
+    Of a run that did not finish, no metric counts: all of them have failed.
+    """
+    try:
+        from mlflow import MlflowClient
+    except ImportError:
+        raise UserError(f"{MLFLOW}{name}: MLflow is not installed: pip install mlflow") from None
+    client = MlflowClient()
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
+        names = [each.name for each in client.search_experiments()]
+        raise UserError(f"{MLFLOW}{name}: there is no such experiment;{accepted(name, names)}")
+    runs: list[Any] = []
+    token = None
+    while token != "":
+        page = client.search_runs([experiment.experiment_id], max_results=1000, page_token=token)
+        runs += page
+        token = page.token or ""
+    ended = [run for run in runs if run.info.status not in ("RUNNING", "SCHEDULED")]
+    metrics = sorted({metric for run in ended for metric in run.data.metrics})
+    rows = [
+        {"run": run.info.run_name, **run.data.params, "metric": metric}
+        | {"value": run.data.metrics.get(metric) if run.info.status == "FINISHED" else None}
+        for run in sorted(ended, key=lambda run: run.info.start_time)
+        for metric in metrics
+        if metric in run.data.metrics or run.info.status != "FINISHED"
+    ]
+    return pd.DataFrame(rows, index=range(1, len(rows) + 1), dtype=object)
 
 
 def _read_csv(lines: Iterable[str], source: str) -> pd.DataFrame:

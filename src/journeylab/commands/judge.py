@@ -16,7 +16,7 @@ from journeylab.wording.rows import in_words
 from journeylab.wording.verdicts import headline, listed, opening, sentence
 
 CLAIMS = typer.Argument(help="The file of the claims: docs/judge-a-table.md.")
-TABLE = typer.Argument(help="A CSV or Parquet file with a row for each value; - reads CSV.")
+TABLE = typer.Argument(help="A CSV or Parquet file, - for CSV, or mlflow:EXPERIMENT.")
 PLANNED = typer.Option(help="File with the runs and seeds that were planned.")
 
 

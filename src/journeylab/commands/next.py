@@ -9,6 +9,7 @@ from journeylab.claims.heads import read_claims
 from journeylab.claims.judging import further_seeds
 from journeylab.claims.tables import read_measurements
 from journeylab.commands.judge import CLAIMS, PLANNED, TABLE
+from journeylab.config import UserError
 
 OPEN = 3
 """The exit status while a claim is open."""
@@ -21,10 +22,14 @@ def next_seeds(
 ) -> None:
     """Say which claims are open, and which seeds of which runs to add.
 
-    Exit status 0 if no seed could decide more, 3 if some are to be added.
+    Exit status 0 if no seed could decide more, 3 if some are to be added, 1 for a mistake.
     """
-    of = read_claims(claims, planned)
-    further = further_seeds(of, read_measurements(table, of), table)
+    try:
+        of = read_claims(claims, planned)
+        further = further_seeds(of, read_measurements(table, of), table)
+    except UserError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
     if further is None:
         typer.echo("No claim is open: no further seed is needed.")
         return
