@@ -95,7 +95,7 @@ def _show_refusal(project: Path) -> None:
     middle = len(content) // 2
     content[middle] ^= 1
     (project / name).write_bytes(content)
-    judge = ("judge", "--plan", f"plans/{STUDY_ID}/judge.json")
+    judge = ("stage", "judge", "--plan", f"plans/{STUDY_ID}/judge.json")
     arguments = (*judge, "--measurements", str(name), "--output", str(RESULTS / VERDICTS))
     _say(
         "",
