@@ -124,10 +124,10 @@ def decided_at(claim: Criterion, plan: Schedule, values: Sequence[Values], look:
         if region.of == "seeds":
             above = int(region.contains(finished).sum())
             below = of_term.size - above
-        counts = np.zeros((look + 1, look + 1))
+        sides, counts = sides_of(of_term, region), np.zeros((look + 1, look + 1))
         counts[below, above] = 1.0
         for _ in range(look - of_term.size):
-            counts = _next(counts, sides_of(of_term, region))
+            counts = _next(counts, sides)
         chances.append(
             [counts[at].sum() for at in _decided(look, look, support, refute, region.bounds)]
         )

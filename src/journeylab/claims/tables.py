@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from journeylab.claims.claims_file import TableClaims, whole
 from journeylab.claims.effects import Every
-from journeylab.claims.heads import TableClaims, whole
 from journeylab.claims.schema import StudyClaims
 from journeylab.config import UserError, accepted, shown
 

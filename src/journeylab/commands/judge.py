@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from journeylab.claims.heads import read_claims
-from journeylab.claims.judging import judge_table
-from journeylab.claims.remembering import registrations_before, remember
+from journeylab.claims.claims_file import read_claims
+from journeylab.claims.table_judge import judge_table
+from journeylab.claims.table_ledger import registrations_before, remember
 from journeylab.claims.tables import read_measurements
 from journeylab.records.files import write_json
 from journeylab.records.verdicts import Registration

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from journeylab.claims.heads import read_claims
-from journeylab.claims.judging import further_seeds
+from journeylab.claims.claims_file import read_claims
+from journeylab.claims.table_judge import further_seeds
 from journeylab.claims.tables import read_measurements
 from journeylab.commands.judge import CLAIMS, PLANNED, TABLE
 from journeylab.config import UserError

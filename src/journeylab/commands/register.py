@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from journeylab.claims.heads import read_claims
+from journeylab.claims.claims_file import read_claims
 from journeylab.claims.ledger import AmendmentLine, Line, missing_lines, reworded, written
 from journeylab.claims.looks import looks_text
-from journeylab.claims.remembering import register_rows
+from journeylab.claims.table_ledger import register_rows
 from journeylab.commands.results import CONFIG, current_plan, end
 from journeylab.config import UserError, accepted
 from journeylab.workflow.planning import WorkflowPlan

@@ -111,9 +111,9 @@ def reproduce(
     for unit in until_spent(order, seconds, lambda: cpu_seconds() - started):
         typer.echo(f"{unit.name}: ", nl=False)
         checked.append(_check(unit, comparer))
-        write_json(output, certificate | _outcome(checked, comparer, ended=False))
-        entries = _entries(checked)
-        typer.echo("\n    ".join(_lines(entries[-1])))
+        outcome = _outcome(checked, comparer, ended=False)
+        write_json(output, certificate | outcome)
+        typer.echo("\n    ".join(_lines(outcome["units"][-1])))
     outcome = _outcome(checked, comparer, ended=True)
     write_json(output, certificate | outcome)
     typer.echo("\n".join([outcome["summary"], *outcome["not_shown"], f"wrote {output}"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
+from itertools import takewhile
 from pathlib import Path
 
 from journeylab.config import Frozen
@@ -33,10 +34,11 @@ class Processor(Frozen):
 def this_processor(cpuinfo: Path = CPUINFO) -> Processor | None:
     """The processor of this machine; None where the kernel does not say what it is."""
     try:
-        first = cpuinfo.read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
+        with cpuinfo.open(encoding="utf-8", errors="replace") as stream:
+            first = list(takewhile(str.strip, stream))  # other processors are alike
     except OSError:
         return None
-    lines = (line.partition(":") for line in first.splitlines())
+    lines = (line.partition(":") for line in first)
     known = {name.strip(): value.strip() for name, _, value in lines}
     fields = {name: known[name] for name in (*_FIELDS, *_ARM) if name in known}
     instructions = (known.get("flags") or known.get("Features") or "").split()

@@ -7,7 +7,7 @@ import math
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -71,6 +71,8 @@ class Comparer:
     register: Register
     kernels: Mapping[str, StudyKernels]
     data: Path
+    recorded: dict[str, dict[str, Value]] = field(default_factory=dict)
+    """The verdicts on the recorded measurements, by study, as far as they were needed."""
 
     def expected(self, unit: Unit) -> Comparison:
         """How a unit will be compared on this machine."""
@@ -172,11 +174,13 @@ class Comparer:
     def _verdicts(self, unit: Unit, again: Result, folder: Path) -> Differences:
         """The verdicts that differ if a unit's rerun values replace the recorded ones."""
         table = self._study(unit.study, folder)
+        if unit.study not in self.recorded:
+            self.recorded[unit.study] = self._words(unit.study, table)
         own = (table["arm"] == again.run.arm) & (table["variant"] == again.run.variant)
         rerun_seeds = [each.seed for each in again.run.seeds]
         own &= table["seed"].isin(rerun_seeds) if rerun_seeds else True
         replaced = joined([table[~own], again.tables[0]])
-        return differences(self._words(unit.study, table), self._words(unit.study, replaced))
+        return differences(self.recorded[unit.study], self._words(unit.study, replaced))
 
     def _claims(self, study: str) -> StudyClaims:
         return self.register.studies.get(study) or StudyClaims(claims=())

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from journeylab.claims.heads import TableClaims, read_claims
+from journeylab.claims.claims_file import TableClaims, read_claims
 from journeylab.claims.judge import judge_study
-from journeylab.claims.judging import Further, further_seeds, judge_table
 from journeylab.claims.looks import schedule
+from journeylab.claims.table_judge import Further, further_seeds, judge_table
 from journeylab.claims.tables import read_measurements
 from journeylab.config import UserError
 from journeylab.records.verdicts import StudyVerdicts

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
+from journeylab.claims.claims_file import TableClaims, short, whole
 from journeylab.claims.effects import Cell, Every, cells
 from journeylab.claims.forecast import decided_at
-from journeylab.claims.heads import TableClaims, short, whole
 from journeylab.claims.judge import judge_look, judge_study
 from journeylab.claims.looks import schedule
 from journeylab.claims.reading import at_level, cell_rows, read
@@ -79,7 +79,7 @@ def further_seeds(of: TableClaims, table: pd.DataFrame, source: str) -> Further 
     reached = max((n for n in of.looks if n <= len(numbered.seeds)), default=0)
     following = of.looks[:1]
     if reached:
-        taken = range(first, first + reached)
+        taken, plan = range(first, first + reached), schedule(of.register, claims)
         record = judge_look(numbered.table, of.study, of.register, taken, runs)
         runs, following = list(record.goes_on), of.looks[record.number : record.number + 1]
         still_open = {}
@@ -87,7 +87,6 @@ def further_seeds(of: TableClaims, table: pd.DataFrame, source: str) -> Further 
             values = [
                 read(term, numbered.table, claims.measures, taken) for term in over[row].terms
             ]
-            plan = schedule(of.register, claims)
             still_open[row] = decided_at(over[row], plan, values, following[0])
     if not following or not still_open:
         return None
@@ -197,8 +196,9 @@ def _refuse_missing(
     for cell, present in found.items():
         run = f"{cell.arm}/{cell.variant}"
         end = verdicts.taken.end(run) - of.claims.seeds_from if verdicts.taken else len(seeds)
+        measured = set(present)
         for seed in seeds[:end]:
-            if seed not in set(present) and (run, seed) not in of.known_failed:
+            if seed not in measured and (run, seed) not in of.known_failed:
                 raise UserError(
                     f"{source}: {cell.run} has no {cell.measure} at seed {seed}, which another run "
                     f"has; add its row, list the seed under failed in {of.path}, or write planned"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from journeylab.claims.heads import TableClaims
+from journeylab.claims.claims_file import TableClaims
 from journeylab.claims.ledger import (
     Judgement,
     Ledger,
