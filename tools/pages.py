@@ -29,6 +29,7 @@ PAGES = {
     "guide.claims": "docs/claims.md",
     "guide.coverage": "docs/coverage.md",
     "guide.judge": "docs/judge.md",
+    "guide.judge-a-table": "docs/judge-a-table.md",
     "guide.glossary": "docs/glossary.md",
     "guide.models": "docs/models.md",
     "guide.clusters": "docs/clusters.md",
