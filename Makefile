@@ -27,7 +27,7 @@ export INSTALL ?= $(PIP) --require-hashes --no-deps --requirement requirements.l
   && $(PIP) --constraint constraints.txt torch \
   && $(PIP) --no-deps --no-build-isolation --editable .
 else
-export INSTALL ?= $(PIP) --constraint constraints.txt --editable '.[dev]'
+export INSTALL ?= $(PIP) --constraint constraints.txt --editable '.[pipeline,dev]'
 endif
 export PATH := $(BIN):$(PATH)
 export OMP_NUM_THREADS := 1
@@ -66,7 +66,7 @@ setup: ## create the environment with the pinned dependencies, .venv, and JSON s
 	@test -z "$$(find src -name '*.py' -newer $(SCHEMA) 2>&1 | head -n 1)" || journeylab schema --output $(dir $(SCHEMA))
 
 lock: setup $(UV) ## write requirements.lock: every pinned dependency with the hashes of its files
-	PYTHONPATH=$(UV) python -m uv pip compile pyproject.toml --extra dev --constraint constraints.txt \
+	PYTHONPATH=$(UV) python -m uv pip compile pyproject.toml --extra pipeline --extra dev --constraint constraints.txt \
 	  --config-file tools/lock.toml --generate-hashes --universal --python-version 3.11 \
 	  --no-header --no-annotate --quiet --output-file requirements.lock
 

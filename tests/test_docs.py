@@ -110,7 +110,7 @@ def test_every_rule_names_the_conda_environment() -> None:
             assert '    conda:\n        "../envs/journeylab.yaml"' in rule, (path, rule[:20])
             assert "container:" not in rule
     environment = yaml.safe_load((PROJECT / "workflow/envs/journeylab.yaml").read_text("utf-8"))
-    assert {"pip": ["--constraint ../../constraints.txt", "--editable ../.."]} in (
+    assert {"pip": ["--constraint ../../constraints.txt", "--editable ../..[pipeline]"]} in (
         environment["dependencies"]
     )
 

@@ -3,11 +3,15 @@
 import json
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions, requires
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 PROJECT = Path(__file__).parents[1]
 HADOLINT = PROJECT / "build/validators/bin/hadolint"
@@ -30,8 +34,67 @@ def pinned(name: str) -> dict[str, str]:
 
 def required() -> Iterator[str]:
     project = tomllib.loads(text("pyproject.toml"))["project"]
-    for line in (*project["dependencies"], *project["optional-dependencies"]["dev"]):
-        yield normalized(re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0])
+    for line in chain(project["dependencies"], *project["optional-dependencies"].values()):
+        if not line.startswith("journeylab["):
+            yield normalized(re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0])
+
+
+def judge_libraries() -> set[str]:
+    """What `pip install journeylab` brings, by the metadata of this environment."""
+    found: set[str] = set()
+    left = list(tomllib.loads(text("pyproject.toml"))["project"]["dependencies"])
+    while left:
+        line = Requirement(left.pop())
+        name = normalized(line.name)
+        needed = line.marker is None or line.marker.evaluate({"extra": ""})
+        if needed and name not in found:
+            found.add(name)
+            left += requires(name) or []
+    return found
+
+
+def with_judge_libraries_only(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command of journeylab where the libraries of the pipeline cannot be imported."""
+    known = judge_libraries() | {"journeylab", "setuptools"}
+    hidden = [
+        module
+        for module, names in packages_distributions().items()
+        if not known.intersection(map(normalized, names))
+    ]
+    code = (
+        "import sys; from importlib.machinery import PathFinder\n"
+        "class Few(PathFinder):\n"
+        "    @classmethod\n"
+        "    def find_spec(cls, name, *more):\n"
+        f"        hidden = name.partition('.')[0] in {hidden}\n"
+        "        return None if hidden else super().find_spec(name, *more)\n"
+        "sys.meta_path[:] = [Few if each is PathFinder else each for each in sys.meta_path]\n"
+        "from journeylab.commands.app import main; main()"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=folder, capture_output=True, text=True
+    )
+
+
+def test_the_judge_works_with_its_few_libraries(tmp_path: Path) -> None:
+    assert len(judge_libraries()) < 32
+    values = [f"{run},{seed},0.9{seed:02}" for run in ("svm", "neighbours") for seed in range(12)]
+    (tmp_path / "digits.csv").write_text("\n".join(["model,seed,accuracy", *values, ""]))
+    claims = str(PROJECT / "examples/digits/claims.yaml")
+    for command in ("judge", "next"):
+        done = with_judge_libraries_only(command, claims, "digits.csv", folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "judged/page.pdf").read_bytes().startswith(b"%PDF")
+    assert with_judge_libraries_only("--help", folder=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("command", ["status", "demo", "init paper", "register", "check"])
+def test_a_command_without_its_libraries_names_the_extra(command: str) -> None:
+    done = with_judge_libraries_only(*command.split(), folder=PROJECT)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: this needs the libraries of the pipeline: pip install 'journeylab[pipeline]'\n"
+    )
 
 
 def test_every_dependency_is_locked_except_torch() -> None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,6 +58,13 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 """The commands for people in groups: each has a module of this package, with this function, and a
 purpose. Those without the name of a group are hidden."""
 _FUNCTIONS = {name: known[0] for group in COMMANDS.values() for name, known in group.items()}
+ALONE = ("judge", "next", "register", "lint")
+"""Commands that work without the libraries of the pipeline."""
+PIPELINE = "this needs the libraries of the pipeline: pip install 'journeylab[pipeline]'"
+
+
+def _has_pipeline() -> bool:
+    return find_spec("snakemake") is not None
 
 
 class _Group(TyperGroup):
@@ -65,6 +73,8 @@ class _Group(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
         if name and name in _FUNCTIONS:
+            if name not in ALONE and not _has_pipeline():
+                raise UserError(PIPELINE)
             group = getattr(import_module(f"journeylab.commands.{name}"), _FUNCTIONS[name])
             if not isinstance(group, typer.Typer):
                 function, group = group, typer.Typer(add_completion=False)
@@ -148,9 +158,11 @@ def main() -> None:
     imports.install()
     try:
         app()
-    except (UserError, OSError) as error:
-        if "--debug" in sys.argv:
+    except (UserError, OSError, ModuleNotFoundError) as error:
+        if "--debug" in sys.argv or (isinstance(error, ImportError) and _has_pipeline()):
             raise
-        message = error if isinstance(error, UserError) else UserError(refusal(error, sys.argv))
-        typer.echo(f"error: {message}", err=True)
-        sys.exit(2 if message is error else 3)
+        if isinstance(error, OSError):
+            typer.echo(f"error: {refusal(error, sys.argv)}", err=True)
+            sys.exit(3)
+        typer.echo(f"error: {error if isinstance(error, UserError) else PIPELINE}", err=True)
+        sys.exit(2)

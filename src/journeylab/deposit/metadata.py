@@ -92,7 +92,12 @@ def sbom(citation: Citation, constraints: bytes, project: bytes) -> str:
     from cyclonedx.schema import OutputFormat, SchemaVersion
     from packageurl import PackageURL
 
-    direct = tomllib.loads(project.decode())["project"]["dependencies"]
+    described = tomllib.loads(project.decode())["project"]
+    extras = described.get("optional-dependencies", {})
+    direct = (
+        *described["dependencies"],
+        *(each for extra in ("models", "pipeline") for each in extras.get(extra, [])),
+    )
     names = {re.split(r"[^A-Za-z0-9._-]", text, maxsplit=1)[0].lower() for text in direct}
     libraries = {
         name: Component(
