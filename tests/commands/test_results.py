@@ -1,4 +1,4 @@
-"""Commands that print results: compare, list, explain, status."""
+"""Commands that print results: list, explain, status."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from journeylab.claims.reference import Reference, read_reference
+from journeylab.claims.reference import read_reference
 from journeylab.commands.app import app
 from journeylab.commands.results import judged_records, read_verdicts
 from journeylab.config import UserError, read_yaml
@@ -17,11 +17,10 @@ from journeylab.records.files import write_json
 from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import Plan
 from journeylab.records.runs import RunStart, SeedOutcome, describe_run, write_run
-from journeylab.records.verdicts import Outcome
 from journeylab.wording.typography import fixed
 from journeylab.workflow.planning import WorkflowPlan
 
-from ..made import git, host_of
+from ..made import host_of
 
 PROJECT = Path(__file__).parents[2]
 
@@ -31,71 +30,6 @@ def invoke(*arguments: str) -> str:
     if done.exception:
         raise done.exception
     return done.stdout
-
-
-def reference(path: Path, revision: int = 2, **claims: tuple[float, str]) -> Path:
-    rows = {
-        f"exp7.{row[1:]}": Outcome(effect=effect, low=None, high=None, verdict=word)
-        for row, (effect, word) in claims.items()
-    }
-    known = Reference(study="exp7", scale="default", seeds=12, revision=revision, claims=rows)
-    path.parent.mkdir(exist_ok=True)
-    write_json(path, known, sealed=False)
-    return path
-
-
-def test_compare_prints_changed_rows(tmp_path):
-    old = reference(tmp_path / "old.json", _1=(1.0, "supported"), _2=(0.1, "inconclusive"))
-    new = reference(tmp_path / "new.json", _1=(1.0, "supported"), _2=(-0.25, "refuted"))
-    output = invoke("compare", str(old), str(new))
-    assert output == "exp7.2: effect 0.1 → −0.25, verdict inconclusive → refuted\n1 claim moved\n"
-    assert invoke("compare", str(old), str(old)) == "0 claims moved\n"
-    more = reference(tmp_path / "more.json", _1=(1.0, "supported"), _3=(1.0, "supported"))
-    assert "exp7.3: only in" in invoke("compare", str(old), str(more))
-    assert "exp7.2: only in" in invoke("compare", str(old), str(more))
-
-
-def test_compare_follows_a_renumbered_row(tmp_path, monkeypatch):
-    claims = tmp_path / "claims"
-    claims.mkdir()
-    (claims / "looks.yaml").write_text("alpha: 0.05\n")
-    (claims / "exp7.yaml").write_text(
-        "revision: 2\nseeds_from: 100\n"
-        "amendments: [{date: 2026-01-01, rows: [exp7.2], reason: renumbered}]\n"
-        "measures: {m: {label: m, metric: m}}\n"
-        "claims:\n  - {id: exp7.2, theorem: 'thm:a', form: typical, source: corrected, "
-        "statement: It is., effect: a/b@m, region: {above: 0.5}, before: exp7.1}\n"
-    )
-    old = reference(tmp_path / "old.json", revision=1, _1=(0.1, "refuted"))
-    new = reference(tmp_path / "new.json", revision=2, _2=(0.9, "supported"))
-    monkeypatch.chdir(tmp_path)
-    output = invoke("compare", str(old), str(new))
-    assert output.startswith("exp7.2 (was exp7.1): effect 0.1 → 0.9, verdict refuted → supported")
-    assert "only in" not in output
-    other = reference(tmp_path / "old.json", revision=1, _1=(0.1, "refuted"), _2=(0.9, "refuted"))
-    assert "exp7.2: only in" in invoke("compare", str(other), str(new))
-    (claims / "exp7.yaml").write_text(
-        (claims / "exp7.yaml").read_text().replace(", before: exp7.1", "")
-    )
-    output = invoke("compare", str(other), str(new))  # equal ids, different claims
-    assert output.endswith(
-        f"exp7.2: only in {new}\nexp7.1: only in {other}\nexp7.2: only in {other}\n0 claims moved\n"
-    )
-
-
-def test_compare_accepts_a_git_revision(tmp_path, monkeypatch):
-    reference(tmp_path / "reference/exp7.json", _1=(0.5, "supported"))
-    for name in ("costs.json", "figures.json", "exp7-r1.json"):
-        shutil.copy(PROJECT / "reference" / name, tmp_path / "reference")
-    (tmp_path / "claims").mkdir()
-    (tmp_path / "claims/looks.yaml").write_text("alpha: 0.05\n")
-    for command in (("init",), ("add", "--all"), ("commit", "-m", "a")):
-        git(tmp_path, *command)
-    reference(tmp_path / "reference/exp7.json", _1=(0.75, "supported"))
-    monkeypatch.chdir(tmp_path)
-    assert invoke("compare", "HEAD", "reference").startswith("exp7.1: effect 0.5 → 0.75\n")
-    with pytest.raises(UserError, match="'nothing': no results; write a revision of git"):
-        invoke("compare", "nothing", "reference")
 
 
 def test_list_prints_studies_with_their_finished_runs(monkeypatch):

@@ -65,7 +65,7 @@ def test_the_commands_of_the_tutorial_give_its_results(checkout: Copy) -> None:
     assert "train exp99 some/" in made
     assert "train exp99 few/" not in made
     _, changed, _ = outputs["A rate, compared with another"]
-    assert {"1", "2", "3"} <= set(re.findall(r"^exp99\.(\w+): effect", changed, re.MULTILINE))
+    assert {"1", "2", "3"} <= set(re.findall(r'^> *"exp99\.(\w+)\.effect"', changed, re.MULTILINE))
     assert "registered before" in outputs["The verdict"][0]
     verdicts = read_json(checkout.path / "results/exp99/verdicts.json")["verdicts"]
     judged = {row["id"]: row["verdict"] for row in verdicts if row["primary"]}

@@ -119,6 +119,14 @@ class Shifted(NamedTuple):
         return max((values.size for values in self.differences.values()), default=0)
 
     @property
+    def lies_beyond(self) -> bool:
+        """Whether half the seeds or more lie beyond c on one side, in any measure."""
+        return any(
+            2 * max(self.scales[name].beyond(values)) >= values.size > 0
+            for name, values in self.differences.items()
+        )
+
+    @property
     def tail(self) -> float:
         """The least tail over measures and sides, times their number."""
         return self._times_tests(
@@ -140,14 +148,15 @@ class Shifted(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """One measure, of one study or of all, over the drawn units with these positions.
+    """One measure, of one study or of all, over the drawn units.
 
     ``beyond`` of ``seeds`` lie beyond c on ``side``: +1 if recorded values are larger or, over all
-    studies, favour the claims.
+    studies, favour the claims. ``suspects`` are the positions of the units with half their seeds
+    or more beyond c on one side, in any measure.
     """
 
     name: str
-    units: tuple[int, ...]
+    suspects: tuple[int, ...]
     seeds: int
     beyond: int
     side: int
@@ -187,7 +196,8 @@ def _pool(
         for at, measure, _ in members
     )
     side = 1 if above >= below else -1
-    return Pool(name, tuple(at for at, _, _ in members), seeds, beyond, side, refused)
+    suspects = tuple(at for at, _, _ in members if units[at].lies_beyond)
+    return Pool(name, suspects, seeds, beyond, side, refused)
 
 
 def measured_scale(

@@ -20,7 +20,6 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "status": ("status", "Show the answer of every study, and count its verdicts by theorem."),
         "explain": ("explain", "Show a claim, its numbers, and what they rest on."),
         "list": ("list_studies", "List studies with their arms and variants, and the runs done."),
-        "compare": ("compare", "Show which effects and verdicts differ between two results."),
         "coverage": ("coverage", "List the checkable statements of the source documents."),
         "config": ("show_config", "Show every setting of a run, and its line in config.yaml."),
     },

@@ -8,7 +8,7 @@ them. A run that is measured again replaces its differences.
 """
 
 import tempfile
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated
 
 import numpy as np
@@ -23,7 +23,8 @@ from journeylab.config import UserError, accepted
 from journeylab.records.files import MEASUREMENTS, read_table, write_json
 from journeylab.records.kernels import KernelRun, StudyKernels, kernels_path, read_kernels
 from journeylab.records.plans import Plan
-from journeylab.workflow.rerun import OTHER_KERNELS, Plans, run_jobs
+from journeylab.workflow.planning import WorkflowPlan
+from journeylab.workflow.rerun import OTHER_KERNELS, Plans, data_plan, run_jobs
 
 DIGITS = 4
 """Digits of a difference."""
@@ -38,14 +39,14 @@ def kernels(
     workflow = current_plan(config, {"evidence": "run", "seeds_from": PILOT, "seeds": seeds})
     plans, numbers = dict(workflow.plans()), tuple(range(PILOT, PILOT + seeds))
     evidence, data = Path(workflow.folder("evidence")), Path(workflow.folder("data"))
-    jobs = {run: _jobs(run, plans, numbers) for run in runs}
-    for run in runs:
+    made = {run: _jobs(run, workflow, plans, numbers) for run in runs}
+    for run, jobs in made.items():
         study, _, name = run.partition("/")
         claims = workflow.register.studies.get(study) or StudyClaims(claims=())
         found: list[dict[str, Values]] = []
         for environment in ({}, OTHER_KERNELS):
             with tempfile.TemporaryDirectory(prefix="journeylab-") as folder:
-                results = run_jobs(jobs[run], plans, Path(folder), data, environment)
+                results = run_jobs(jobs, plans, Path(folder), data, environment)
                 table = read_table(results / MEASUREMENTS)
             cells = {measure: Cell(run=name, measure=measure) for measure in claims.measures}
             found.append(
@@ -56,30 +57,28 @@ def kernels(
             for measure, values in found[0].items()
             if np.isfinite(values).any()
         }
-        code = {plan.stage: plan.code for plan in jobs[run]}
-        made = KernelRun(seeds=numbers, code=code, differences=differences)
+        code = {plan.stage: plan.code for plan in jobs}
+        measured = KernelRun(seeds=numbers, code=code, differences=differences)
         known = read_kernels(evidence, [study]).get(study, StudyKernels())
-        write_json(kernels_path(evidence, study), StudyKernels(runs={**known.runs, name: made}))
+        write_json(kernels_path(evidence, study), StudyKernels(runs={**known.runs, name: measured}))
         sizes = (abs(value or 0.0) for each in differences.values() for value in each)
         typer.echo(
             f"{run}: {len(differences)} measures, largest difference {max(sizes, default=0)}"
         )
 
 
-def _jobs(run: str, plans: Plans, seeds: tuple[int, ...]) -> list[Plan]:
+def _jobs(run: str, workflow: WorkflowPlan, plans: Plans, seeds: tuple[int, ...]) -> list[Plan]:
     """The jobs of a run on these seeds, which are one chunk. Raises UserError if there are none."""
     chunks = {
-        str(Path(path).parent.parent): path
-        for path, plan in plans.items()
-        if plan.stage in ("train", "compute") and plan.seeds == seeds
+        f"{study}/{PurePath(folder).parent}": made
+        for study in workflow.studies
+        for folder, made in workflow.run_plans(study).items()
+        if made[0].seeds == seeds
     }
     if run not in chunks:
         raise UserError(f"{run}: no run with {len(seeds)} seeds at once;{accepted(run, chunks)}")
-    made = plans[chunks[run]]
-    if made.stage == "compute":
-        return [made]
-    [data] = [plan for plan in plans.values() if plan.key == made.inputs["data"]]
-    return [data, made, plans[str(Path(chunks[run]).with_name("measure.json"))]]
+    made, measured = chunks[run]
+    return [made] if made is measured else [data_plan(made, plans), made, measured]
 
 
 def _rounded(value: float) -> float | None:

@@ -31,7 +31,7 @@ import numpy as np
 import typer
 
 from journeylab.claims.sampling import RISK, draw_order, until_spent, upper_bound
-from journeylab.claims.shifts import POWER, Pool, Shifted, pools, unit_level
+from journeylab.claims.shifts import POWER, Shifted, pools, unit_level
 from journeylab.commands.check import override
 from journeylab.commands.results import CONFIG, current_plan
 from journeylab.config import UserError
@@ -111,10 +111,10 @@ def reproduce(
     for unit in until_spent(order, seconds, lambda: cpu_seconds() - started):
         typer.echo(f"{unit.name}: ", nl=False)
         checked.append(_check(unit, comparer))
-        outcome = _outcome(checked, comparer, ended=False)
+        outcome = _Drawn(checked, comparer).outcome(ended=False)
         write_json(output, certificate | outcome)
         typer.echo("\n    ".join(_lines(outcome["units"][-1])))
-    outcome = _outcome(checked, comparer, ended=True)
+    outcome = _Drawn(checked, comparer).outcome(ended=True)
     write_json(output, certificate | outcome)
     typer.echo("\n".join([outcome["summary"], *outcome["not_shown"], f"wrote {output}"]))
     raise typer.Exit(1 if outcome["differing"] else 0)
@@ -125,6 +125,10 @@ class _Checked(NamedTuple):
     cpu_seconds: float
     compared: Compared | None
     error: str = ""
+
+    @property
+    def shifted(self) -> Shifted | None:
+        return self.compared and self.compared.shifted
 
 
 def _check(unit: Unit, comparer: Comparer) -> _Checked:
@@ -137,61 +141,165 @@ def _check(unit: Unit, comparer: Comparer) -> _Checked:
     return _Checked(unit, round(cpu_seconds() - before, 3), compared, reason)
 
 
-def _entries(checked: Sequence[_Checked]) -> list[dict[str, Any]]:
-    """The units as the certificate lists them; the law of shifts decides over all of them."""
-    shifted = [each.compared.shifted for each in checked if each.compared]
-    known = [each for each in shifted if each]
-    level = unit_level(known)
-    tests = pools(known)
-    suspects = {id(known[at]) for test in tests if test.refused for at in _beyond(test, known)}
-    return [_entry(each, level, suspects) for each in checked]
+class _Drawn:
+    """The units that were rerun; the law of shifts decides over all of them."""
 
+    def __init__(self, checked: Sequence[_Checked], comparer: Comparer) -> None:
+        self.checked, self.comparer = checked, comparer
+        self.shifted = [(each.unit, each.shifted) for each in checked if each.shifted]
+        known = [shifted for _, shifted in self.shifted]
+        self.level = unit_level(known)
+        self.refused = [test for test in pools(known) if test.refused]
+        self.suspects = {self.shifted[at][0].name for test in self.refused for at in test.suspects}
+        self.entries = list(map(self._entry, checked))
+        self.differing = [entry["unit"] for entry in self.entries if not entry["equal"]]
 
-def _beyond(test: Pool, units: Sequence[Shifted]) -> list[int]:
-    """The units of a refused test with most seeds beyond the threshold."""
-    return [
-        at
-        for at in test.units
-        if any(
-            2 * max(units[at].scales[name].beyond(values)) >= values.size
-            for name, values in units[at].differences.items()
-            if values.size
+    def outcome(self, *, ended: bool) -> dict[str, Any]:
+        """The units that were rerun and, if the run has ended, what follows from them."""
+        outcome = {"ended": ended, "units": self.entries, "differing": self.differing}
+        of, drawn = len(self.comparer.units), len(self.checked)
+        count = f"{drawn} of {of} units rerun, {len(self.differing)} differ"
+        if not ended:
+            summary = f"{count}; the run has not ended, so there is no bound"
+            return outcome | {"fewer_than": None, "summary": summary}
+        decidable = {
+            unit.name for unit in self.comparer.units if self.comparer.decidable(unit, self.level)
+        }
+        judged = [entry for entry in self.entries if entry["unit"] in decidable]
+        unknown = [entry for entry in judged if not (entry["judged"] and entry["equal"])]
+        bound = upper_bound(len(decidable), len(judged), len(unknown))
+        which = "units" if len(decidable) == of else "units that can be judged here"
+        claim = "the sample excludes no number of differing units"
+        if judged and bound <= len(decidable):
+            claim = (
+                f"with {100 * (1 - RISK)} % confidence fewer than {bound} of {len(decidable)} "
+                f"{which} ({min(100.0, 100.0 * bound / len(decidable)):.3g} %) differ"
+            )
+        arms, rows = self._arms(), self._rows()
+        return outcome | {
+            "fewer_than": bound,
+            "judged_of": [len(judged), len(decidable)],
+            "shifts_over_units": [
+                {
+                    "measure": test.name,
+                    "seeds": test.seeds,
+                    "beyond": test.beyond,
+                    "side": test.side,
+                }
+                for test in self.refused
+            ],
+            "arms": arms,
+            "rows": rows,
+            "not_shown": self._not_shown(decidable, arms, rows),
+            "summary": f"{count}; {claim}",
+        }
+
+    def _entry(self, checked: _Checked) -> dict[str, Any]:
+        """A unit as the certificate lists it."""
+        evidence = checked.unit.evidence
+        processor = evidence.host.processor
+        entry: dict[str, Any] = {
+            "unit": checked.unit.name,
+            "recorded_on": {name: getattr(evidence.run, name) for name in SAME}
+            | {"processor": processor.model_dump() if processor else None},
+            "cpu_seconds": checked.cpu_seconds,
+        }
+        found = checked.compared
+        if found is None:
+            return entry | {"equal": False, "judged": True, "error": checked.error}
+        equal, judged = not found.wrong, found.comparison != "verdicts"
+        if found.shifted:
+            suspect = checked.unit.name in self.suspects
+            equal = equal and found.shifted.tail > self.level and not suspect
+            judged = found.shifted.least <= self.level
+            entry |= {"tail": found.shifted.tail, "shifts": _shifts(found.shifted)}
+        if found.unscaled:
+            entry["without_scale"] = list(found.unscaled)
+        listed = {**found.wrong, **found.verdicts}
+        return entry | {
+            "equal": equal,
+            "judged": judged or not equal,
+            "comparison": found.comparison,
+            "values": found.values,
+            "differing_values": len(found.moved),
+            "largest_differences": found.largest,
+            "differences": [
+                {"name": name, "recorded": _written(a), "rerun": _written(b)}
+                for name, (a, b) in [*listed.items()][:LISTED]
+            ],
+        }
+
+    def _arms(self) -> dict[str, dict[str, Any]]:
+        """Of each arm: units, those drawn, and how probable it was to draw one."""
+        units = Counter(map(_arm, self.comparer.units))
+        drawn = Counter(_arm(each.unit) for each in self.checked)
+        of, n = units.total(), len(self.checked)
+        return {
+            arm: {
+                "units": count,
+                "drawn": drawn[arm],
+                "probability": round(1 - comb(of - count, n) / comb(of, n), 4),
+            }
+            for arm, count in units.items()
+        }
+
+    def _rows(self) -> dict[str, float]:
+        """The power to find a shift of half a row's margin in a drawn unit that the row reads."""
+        power: dict[str, float] = {}
+        for study in dict.fromkeys(unit.study for unit, _ in self.shifted):
+            for row, cell, margin in self.comparer.margins(study):
+                for unit, shifted in self.shifted:
+                    scale, values = shifted.scales.get(cell.measure), shifted.differences
+                    if scale is not None and (unit.study, unit.run) == (study, cell.run):
+                        tail = self.level / (2 * len(values))
+                        found = scale.power(values[cell.measure].size, margin / 2, tail)
+                        power[row] = min(power.get(row, 1.0), round(found, 3))
+        return power
+
+    def _not_shown(
+        self, decidable: set[str], arms: Mapping[str, Mapping[str, Any]], rows: Mapping[str, float]
+    ) -> list[str]:
+        """What the certificate does not say, in words."""
+        absent = [arm for arm, known in arms.items() if not known["drawn"]]
+        drawn = {each.unit.name for each in self.checked}
+        weak = [row for row, power in rows.items() if power < POWER]
+        alone = [unit.name for unit in self.comparer.units if unit.name not in decidable]
+        pooled = {
+            unit.study
+            for unit, shifted in self.shifted
+            if any(scale.pooled for scale in shifted.scales.values())
+        }
+        unmeasured = {
+            each.unit.study
+            for each in self.checked
+            if each.compared and each.compared.comparison == "verdicts"
+        }
+        older = self.comparer.older_kernels
+        texts = {
+            f"of {len(absent)} of {len(arms)} arms no unit was drawn: {', '.join(absent)}": absent,
+            f"{len(alone)} units, {len(drawn.intersection(alone))} of them drawn, cannot be judged "
+            "alone: trained on another processor, with too few seeds or no scale of the "
+            "study": alone,
+            "only verdicts were compared, for want of a scale: "
+            + ", ".join(sorted(unmeasured)): unmeasured,
+            "for want of pilots, the scale is pooled over studies: "
+            + ", ".join(sorted(pooled)): pooled,
+            "scales measured with older code: " + ", ".join(older): older,
+            "a shift of half the margin is found with a probability below 0.9 in drawn units of "
+            + ", ".join(weak): weak,
+            "on another processor: values that no row reads, such as curves, and weights": rows,
+        }
+        always = (
+            "a rerun uses the code and data of this repository: it shows that they give these "
+            "values, not that data, models and measures are right; times were not compared"
         )
-    ]
+        return [
+            f"not shown: {text}" for text in (*(t for t, said in texts.items() if said), always)
+        ]
 
 
-def _entry(checked: _Checked, level: float, suspects: set[int]) -> dict[str, Any]:
-    evidence = checked.unit.evidence
-    processor = evidence.host.processor
-    entry: dict[str, Any] = {
-        "unit": checked.unit.name,
-        "recorded_on": {name: getattr(evidence.run, name) for name in SAME}
-        | {"processor": processor.model_dump() if processor else None},
-        "cpu_seconds": checked.cpu_seconds,
-    }
-    found = checked.compared
-    if found is None:
-        return entry | {"equal": False, "judged": True, "error": checked.error}
-    equal, judged = not found.wrong, found.comparison != "verdicts"
-    if found.shifted:
-        equal = equal and found.shifted.tail > level and id(found.shifted) not in suspects
-        judged = found.shifted.least <= level
-        entry |= {"tail": found.shifted.tail, "shifts": _shifts(found.shifted)}
-    if found.unscaled:
-        entry["without_scale"] = list(found.unscaled)
-    listed = {**found.wrong, **found.verdicts}
-    return entry | {
-        "equal": equal,
-        "judged": judged or not equal,
-        "comparison": found.comparison,
-        "values": found.values,
-        "differing_values": len(found.moved),
-        "largest_differences": found.largest,
-        "differences": [
-            {"name": name, "recorded": _written(a), "rerun": _written(b)}
-            for name, (a, b) in [*listed.items()][:LISTED]
-        ],
-    }
+def _arm(unit: Unit) -> str:
+    return f"{unit.study}/{unit.evidence.run.arm}"
 
 
 def _shifts(shifted: Shifted) -> dict[str, Any]:
@@ -208,125 +316,6 @@ def _shifts(shifted: Shifted) -> dict[str, Any]:
             "scale": "pooled over studies" if scale.pooled else "of the study",
         }
     return entries
-
-
-def _outcome(checked: Sequence[_Checked], comparer: Comparer, *, ended: bool) -> dict[str, Any]:
-    """The units that were rerun and, if the run has ended, what follows from them."""
-    entries = _entries(checked)
-    differing = [entry["unit"] for entry in entries if not entry["equal"]]
-    outcome = {"ended": ended, "units": entries, "differing": differing, "fewer_than": None}
-    of, drawn = len(comparer.units), len(checked)
-    if not ended:
-        claim = "the run has not ended, so there is no bound"
-        return outcome | {"summary": f"{_counted(drawn, of, differing)}; {claim}"}
-    known = [each.compared.shifted for each in checked if each.compared and each.compared.shifted]
-    level = unit_level(known)
-    decidable = {unit.name for unit in comparer.units if comparer.decidable(unit, level)}
-    judged = [entry for entry in entries if entry["unit"] in decidable]
-    unknown = [entry for entry in judged if not (entry["judged"] and entry["equal"])]
-    bound = upper_bound(len(decidable), len(judged), len(unknown))
-    which = "units" if len(decidable) == of else "units that can be judged here"
-    claim = "the sample excludes no number of differing units"
-    if judged and bound <= len(decidable):
-        claim = (
-            f"with {100 * (1 - RISK)} % confidence fewer than {bound} of {len(decidable)} {which} "
-            f"({min(100.0, 100.0 * bound / len(decidable)):.3g} %) differ"
-        )
-    refused = [
-        {"measure": test.name, "seeds": test.seeds, "beyond": test.beyond, "side": test.side}
-        for test in pools(known)
-        if test.refused
-    ]
-    return outcome | {
-        "fewer_than": bound,
-        "judged_of": [len(judged), len(decidable)],
-        "shifts_over_units": refused,
-        "arms": _arms(checked, comparer.units),
-        "rows": (rows := _rows(checked, comparer, level)),
-        "not_shown": _not_shown(checked, comparer, decidable, rows),
-        "summary": f"{_counted(drawn, of, differing)}; {claim}",
-    }
-
-
-def _counted(drawn: int, of: int, differing: Sequence[str]) -> str:
-    return f"{drawn} of {of} units rerun, {len(differing)} differ"
-
-
-def _arms(checked: Sequence[_Checked], units: Sequence[Unit]) -> dict[str, Any]:
-    """Of each arm: units, those drawn, and how probable it was to draw one."""
-    names = [f"{unit.study}/{unit.evidence.run.arm}" for unit in units]
-    drawn = Counter(f"{each.unit.study}/{each.unit.evidence.run.arm}" for each in checked)
-    of, n = len(units), len(checked)
-    return {
-        arm: {
-            "units": count,
-            "drawn": drawn[arm],
-            "probability": round(1 - comb(of - count, n) / comb(of, n), 4),
-        }
-        for arm, count in Counter(names).items()
-    }
-
-
-def _rows(checked: Sequence[_Checked], comparer: Comparer, level: float) -> dict[str, float]:
-    """The power to find a shift of half a row's margin in a drawn unit that the row reads."""
-    power: dict[str, float] = {}
-    trained = [(each.unit, each.compared.shifted) for each in checked if each.compared]
-    for study in dict.fromkeys(unit.study for unit, shifted in trained if shifted):
-        with tempfile.TemporaryDirectory(prefix="journeylab-") as folder:
-            margins = [*comparer.margins(study, Path(folder))]
-        for row, cell, margin in margins:
-            for unit, shifted in trained:
-                if not shifted or (unit.study, unit.run) != (study, cell.run):
-                    continue
-                scale, values = shifted.scales.get(cell.measure), shifted.differences
-                if scale is not None:
-                    tail = level / (2 * len(values))
-                    found = scale.power(values[cell.measure].size, margin / 2, tail)
-                    power[row] = min(power.get(row, 1.0), round(found, 3))
-    return power
-
-
-def _not_shown(
-    checked: Sequence[_Checked],
-    comparer: Comparer,
-    decidable: set[str],
-    rows: Mapping[str, float],
-) -> list[str]:
-    """What the certificate does not say, in words."""
-    arms = _arms(checked, comparer.units)
-    absent = [arm for arm, known in arms.items() if not known["drawn"]]
-    drawn = {each.unit.name for each in checked}
-    weak = [row for row, power in rows.items() if power < POWER]
-    alone = [unit.name for unit in comparer.units if unit.name not in decidable]
-    pooled = sorted(
-        {
-            each.unit.study
-            for each in checked
-            if each.compared and each.compared.shifted
-            for scale in each.compared.shifted.scales.values()
-            if scale.pooled
-        }
-    )
-    unmeasured = sorted(
-        {e.unit.study for e in checked if e.compared and e.compared.comparison == "verdicts"}
-    )
-    older = comparer.older_kernels
-    texts = {
-        f"of {len(absent)} of {len(arms)} arms no unit was drawn: {', '.join(absent)}": absent,
-        f"{len(alone)} units, {len(drawn.intersection(alone))} of them drawn, cannot be judged "
-        "alone: trained on another processor, with too few seeds or no scale of the study": alone,
-        f"only verdicts were compared, for want of a scale: {', '.join(unmeasured)}": unmeasured,
-        f"for want of pilots, the scale is pooled over studies: {', '.join(pooled)}": pooled,
-        f"scales measured with older code: {', '.join(older)}": older,
-        "a shift of half the margin is found with a probability below 0.9 in drawn units of "
-        f"{', '.join(weak)}": weak,
-        "on another processor: values that no row reads, such as curves, and weights": rows,
-    }
-    always = (
-        "a rerun uses the code and data of this repository: it shows that they give these "
-        "values, not that data, models and measures are right; times were not compared"
-    )
-    return [f"not shown: {text}" for text in (*(t for t, said in texts.items() if said), always)]
 
 
 def _seconds(budget: str) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import math
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -22,7 +22,6 @@ from journeylab.claims.reading import read
 from journeylab.claims.schema import Register, StudyClaims
 from journeylab.claims.shifts import Scale, Shifted, favoured_side, measured_scale
 from journeylab.claims.statistics import Values
-from journeylab.records.files import MEASUREMENTS
 from journeylab.records.kernels import StudyKernels
 from journeylab.records.processor import this_processor
 from journeylab.records.runs import cpu_model
@@ -71,8 +70,16 @@ class Comparer:
     register: Register
     kernels: Mapping[str, StudyKernels]
     data: Path
-    recorded: dict[str, dict[str, Value]] = field(default_factory=dict)
-    """The verdicts on the recorded measurements, by study, as far as they were needed."""
+
+    @cached_property
+    def _studies(self) -> dict[str, tuple[pd.DataFrame, dict[str, Value]]]:
+        """Recorded measurements and the verdicts on them, by study, as far as they were needed."""
+        return {}
+
+    @cached_property
+    def _known_scales(self) -> dict[str, dict[str, Scale | None]]:
+        """The scales of the measures of runs, by folder, as far as they were needed."""
+        return {}
 
     def expected(self, unit: Unit) -> Comparison:
         """How a unit will be compared on this machine."""
@@ -116,16 +123,17 @@ class Comparer:
 
     def compare(self, unit: Unit, folder: Path) -> Compared:
         """Rerun a unit in an empty folder and compare it. Raises UserError if a job fails."""
-        recorded = read_recorded(unit.evidence, folder / "recorded")
-        again = rerun(unit, self.plans, folder / "again", self.data)
+        recorded = read_recorded(unit.evidence)
+        again = rerun(unit, self.plans, folder, self.data)
         old, new = recorded.values(unit), again.values(unit)
         same = all(getattr(again.run, name) == getattr(recorded.run, name) for name in SAME)
         computed = unit.evidence.run.kind == "computed"
-        if same and self.expected(unit) == "bits":
+        expected = self.expected(unit)
+        if same and expected == "bits":
             moved = differences(old, new)
             return Compared("bits", len(old), moved, moved)
-        verdicts = self._verdicts(unit, again, folder / "recorded")
-        if self.expected(unit) == "tolerance":
+        verdicts = self._verdicts(unit, again)
+        if expected == "tolerance":
             moved = differences(old, new, TOLERANCE)
             errors = rounding_errors(moved)
             wrong = {name: moved[name] for name in moved.keys() - errors}
@@ -162,25 +170,24 @@ class Comparer:
 
     def _scales(self, unit: Unit) -> dict[str, Scale | None]:
         """The scale of each measure of the register whose metric a run has; None without pilots."""
-        measures = {study: claims.measures for study, claims in self.register.studies.items()}
-        content = io.BytesIO(unit.evidence.contents[MEASUREMENTS])
-        metrics = set(pd.read_parquet(content, columns=["metric"])["metric"])
-        return {
-            name: measured_scale(self.kernels, measures, unit.study, name)
-            for name, measure in self._claims(unit.study).measures.items()
-            if measure.metric in metrics
-        }
+        if unit.folder not in self._known_scales:
+            measures = {study: claims.measures for study, claims in self.register.studies.items()}
+            metrics = set(read_recorded(unit.evidence).tables[0]["metric"])
+            self._known_scales[unit.folder] = {
+                name: measured_scale(self.kernels, measures, unit.study, name)
+                for name, measure in self._claims(unit.study).measures.items()
+                if measure.metric in metrics
+            }
+        return self._known_scales[unit.folder]
 
-    def _verdicts(self, unit: Unit, again: Result, folder: Path) -> Differences:
+    def _verdicts(self, unit: Unit, again: Result) -> Differences:
         """The verdicts that differ if a unit's rerun values replace the recorded ones."""
-        table = self._study(unit.study, folder)
-        if unit.study not in self.recorded:
-            self.recorded[unit.study] = self._words(unit.study, table)
+        table, words = self._study(unit.study)
         own = (table["arm"] == again.run.arm) & (table["variant"] == again.run.variant)
         rerun_seeds = [each.seed for each in again.run.seeds]
         own &= table["seed"].isin(rerun_seeds) if rerun_seeds else True
         replaced = joined([table[~own], again.tables[0]])
-        return differences(self.recorded[unit.study], self._words(unit.study, replaced))
+        return differences(words, self._words(unit.study, replaced))
 
     def _claims(self, study: str) -> StudyClaims:
         return self.register.studies.get(study) or StudyClaims(claims=())
@@ -192,17 +199,20 @@ class Comparer:
         judged = judge_study(table, study, self.register, seeds, scale, evidence, planned=runs)
         return {row.id: row.word for row in judged.verdicts}
 
-    def _study(self, study: str, folder: Path) -> pd.DataFrame:
-        """All recorded measurements of a study."""
-        runs = {each.folder: each.evidence for each in self.units if each.study == study}
-        return joined([read_recorded(evidence, folder).tables[0] for evidence in runs.values()])
+    def _study(self, study: str) -> tuple[pd.DataFrame, dict[str, Value]]:
+        """All recorded measurements of a study, and the verdicts on them."""
+        if study not in self._studies:
+            runs = {each.folder: each.evidence for each in self.units if each.study == study}
+            table = joined([read_recorded(evidence).tables[0] for evidence in runs.values()])
+            self._studies[study] = table, self._words(study, table)
+        return self._studies[study]
 
-    def margins(self, study: str, folder: Path) -> Iterator[tuple[str, Cell, float]]:
+    def margins(self, study: str) -> Iterator[tuple[str, Cell, float]]:
         """For each judged row, its cells and the distance of its effect to the end of its region.
 
         The effect is the median over the seeds of a term.
         """
-        claims, table = self._claims(study), self._study(study, folder)
+        claims, (table, _) = self._claims(study), self._study(study)
         seeds = self.plans[f"{study}/judge.json"].seeds or ()
         for claim in claims.claims:
             for term in claim.terms if claim.primary else ():

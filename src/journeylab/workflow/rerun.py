@@ -20,7 +20,7 @@ import pandas as pd
 
 from journeylab.config import UserError
 from journeylab.records.evidence import CURVES, SUFFIX, read_evidence
-from journeylab.records.files import MEASUREMENTS, read_table
+from journeylab.records.files import MEASUREMENTS, parse_table, read_table
 from journeylab.records.listing import find_files
 from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import RUN, RunRecord, read_run
@@ -67,13 +67,18 @@ class Unit(NamedTuple):
         seeds: dict[str, Any] = {"seeds": made.seeds if self.seed is None else (self.seed,)}
         if run.kind == "computed":
             return [made.model_copy(update=seeds)]
-        [data] = [plan for plan in plans.values() if plan.key == made.inputs["data"]]
-        generate = data.model_copy(update=seeds)
+        generate = data_plan(made, plans).model_copy(update=seeds)
         where = {"engine": run.engine, "device": "cpu" if run.device == "cpu" else made.device}
         inputs = {"data": generate.key}
         train = made.model_copy(update=seeds | where | {"inputs": inputs})
         measure = measured.model_copy(update=seeds | {"inputs": inputs | {"run": train.key}})
         return [generate, train, measure]
+
+
+def data_plan(made: Plan, plans: Plans) -> Plan:
+    """The plan of the data that a run is trained on."""
+    [plan] = [plan for plan in plans.values() if plan.key == made.inputs["data"]]
+    return plan
 
 
 class Result(NamedTuple):
@@ -130,12 +135,9 @@ def find_units(plans: Plans, folder: Path) -> tuple[list[Unit], list[str]]:
     return units, older
 
 
-def read_recorded(evidence: RunEvidence, folder: Path) -> Result:
-    """The content of evidence; its tables are unpacked into `folder`."""
-    folder.mkdir(exist_ok=True)
-    for name, content in _tables(evidence).items():
-        (folder / name).write_bytes(content)
-    return Result(evidence.run, tuple(read_table(folder / name) for name in _tables(evidence)))
+def read_recorded(evidence: RunEvidence) -> Result:
+    """The record and the tables that evidence holds."""
+    return Result(evidence.run, tuple(map(parse_table, _tables(evidence).values())))
 
 
 def rerun(unit: Unit, plans: Plans, folder: Path, data: Path) -> Result:
