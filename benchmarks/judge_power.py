@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from journeylab.claims.judge import judge_look, judge_study
+from journeylab.claims.judging import judge, judge_look
 from journeylab.claims.looks import Schedule
 from journeylab.claims.reading import taken_rows
 from journeylab.claims.schema import LOOKS, Looks, Register
@@ -291,7 +291,7 @@ def run_looks(register: Register, table: pd.DataFrame) -> StudyVerdicts:
         if not record.goes_on:
             break
     table = taken_rows(table, taken)
-    return judge_study(table, "exp1", register, range(last), "default", True, planned=runs)
+    return judge(table, "exp1", register, range(last), "default", True, planned=runs)
 
 
 def disagreements(studies: int, seed: int) -> tuple[int, list[str]]:

@@ -4,7 +4,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from journeylab.claims.judge import judge_study
+from journeylab.claims import judging
 from journeylab.claims.schema import Register
 from journeylab.config import Scale
 from journeylab.records.verdicts import StudyVerdicts
@@ -68,20 +68,13 @@ def judge() -> Judge:
             ]
             columns = ["study", "arm", "variant", "seed", "metric", "value"]
             table = pd.DataFrame(rows, columns=columns).sample(frac=1, random_state=0)
-        verdicts = judge_study(
+        verdicts = judging.judge(
             *(table, "exp1", register, expected, scale, evidence),
-            planned=planned_runs(table) if planned is None else planned,
+            planned=planned,
         )
         return in_words(verdicts, register.studies["exp1"]) if words else verdicts
 
     return judged
-
-
-def planned_runs(table: pd.DataFrame) -> set[str]:
-    """The folders of the runs that have rows in a table, as if no other run had been planned."""
-    seeded = table["seed"].notna().to_numpy() if "seed" in table else ()
-    columns = zip(table["arm"], table["variant"], seeded, strict=True)
-    return {f"{arm}/{variant}/{'seeds' if has else 'once'}" for arm, variant, has in columns}
 
 
 @pytest.fixture(scope="session")

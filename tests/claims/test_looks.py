@@ -29,7 +29,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from journeylab.chunks.tables import joined
-from journeylab.claims.judge import judge_look, judge_study
+from journeylab.claims.judging import judge, judge_look
 from journeylab.claims.looks import Schedule, boundaries, looks_text, monotone_boundaries
 from journeylab.claims.reference import differences, read_reference
 from journeylab.claims.register import read_register
@@ -182,9 +182,9 @@ def registered(claims, looks=SEQUENTIAL, alpha=0.05, **study):
     )
 
 
-def judge(register, table, seeds):
+def over(register, table, seeds):
     planned = [f"{run}/seeds" for run in RUNS]
-    return judge_study(table, "exp1", register, range(seeds), "default", True, planned)
+    return judge(table, "exp1", register, range(seeds), "default", True, planned)
 
 
 def look(register, table, seeds):
@@ -241,7 +241,7 @@ def runs(request):
 def test_decisions_and_stops_are_final_when_seeds_are_added(runs):
     table, before = measurements(runs), {}
     for n in SEQUENTIAL:
-        verdicts = {verdict.id: verdict for verdict in judge(ALL, table, n).verdicts}
+        verdicts = {verdict.id: verdict for verdict in over(ALL, table, n).verdicts}
         for name, stopped in before.items():
             assert outcome(verdicts[name]) == stopped
         before = {
@@ -253,7 +253,7 @@ def test_decisions_and_stops_are_final_when_seeds_are_added(runs):
 
 
 def test_each_run_takes_the_seeds_of_the_last_claim_that_reads_it(runs):
-    study = judge(ALL, measurements(runs), last)
+    study = over(ALL, measurements(runs), last)
     ends = dict.fromkeys(RUNS, SEQUENTIAL[0])
     for claim, verdict in zip(ALL.studies["exp1"].claims, study.verdicts, strict=True):
         if verdict.state is not None:
@@ -266,17 +266,17 @@ def test_each_run_takes_the_seeds_of_the_last_claim_that_reads_it(runs):
 def test_a_number_without_looks_has_the_seeds_that_all_its_runs_have():
     register = registered([ALL_KINDS[0], (PARTS[1], KINDS["above"]), ALL_KINDS[10]])
     values = {RUNS[0]: [1.0] * last, RUNS[1]: [1.0, -1.0] * (last // 2)}
-    study = judge(register, measurements(values), last)
+    study = over(register, measurements(values), last)
     assert [study.taken.end(run) for run in values] == [12, 24]
     assert (study.verdicts[2].id, study.verdicts[2].n) == ("exp1.s1", 12)
 
 
 def test_seeds_that_no_claim_needed_change_nothing(runs):
-    study = judge(ALL, measurements(runs), last)
+    study = over(ALL, measurements(runs), last)
     ends = {run: study.taken.end(run) for run in RUNS}
     for other in (math.nan, 99.0):
         changed = {run: [*runs[run][:end], *[other] * (last - end)] for run, end in ends.items()}
-        assert judge(ALL, measurements(changed), last) == study
+        assert over(ALL, measurements(changed), last) == study
         record = look(ALL, measurements(changed), last)
         assert (record.taken, record.goes_on) == (study.taken, ())
 
@@ -286,7 +286,7 @@ def test_the_order_of_seeds_within_a_look_does_not_matter(runs):
     blocks = (rng.permutation(range(before, n)) for before, n in pairwise((0, *SEQUENTIAL)))
     order = np.concatenate(list(blocks))
     shuffled = {run: values[order] for run, values in runs.items()}
-    study, other = (judge(ALL, measurements(values), last) for values in (runs, shuffled))
+    study, other = (over(ALL, measurements(values), last) for values in (runs, shuffled))
     assert list(map(outcome, other.verdicts)) == list(map(outcome, study.verdicts))
 
 
@@ -295,7 +295,7 @@ def test_a_failed_seed_never_hastens_a_decision(runs, value):
     """Whatever its value would have been, the claim would have been decided by the same look."""
     repaired = {run: np.where(np.isnan(values), value, values) for run, values in runs.items()}
     with_failures, without = (
-        judge(UNGATED, measurements(values), last).verdicts for values in (runs, repaired)
+        over(UNGATED, measurements(values), last).verdicts for values in (runs, repaired)
     )
     for failed, whole in zip(with_failures, without, strict=True):
         if failed.state == "decided":
@@ -310,7 +310,7 @@ def test_a_gate_that_fails_stops_a_claim_for_good():
     gated = registered([ALL_KINDS[9]], gates=GATES)
     record = look(gated, table, 12)
     assert (record.states, record.goes_on) == ({"exp1.1": "withheld"}, ())
-    (verdict,) = judge(gated, table, last).verdicts
+    (verdict,) = over(gated, table, last).verdicts
     assert (verdict.state, verdict.n, verdict.verdict) == ("withheld", 12, None)
 
 
@@ -466,5 +466,5 @@ def test_recorded_evidence_gives_the_recorded_verdicts(study):
     seeds = range(first, first + reference.seeds)
     planned = [str(path.relative_to(PROJECT / "evidence" / study)) for path in archives]
     planned = [name.removesuffix(".zip") for name in planned]
-    judged = judge_study(joined(tables), study, register, seeds, reference.scale, True, planned)
+    judged = judge(joined(tables), study, register, seeds, reference.scale, True, planned)
     assert list(differences(judged, reference)) == []

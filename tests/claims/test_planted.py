@@ -16,7 +16,7 @@ import pytest
 from scipy.optimize import linprog
 
 from journeylab.claims.effects import Cell, Difference, Mean, Term, cells
-from journeylab.claims.judge import judge_study
+from journeylab.claims.judging import judge
 from journeylab.claims.looks import schedule
 from journeylab.claims.schema import Claim
 from journeylab.wording.rows import Row, in_words
@@ -182,7 +182,7 @@ def judged(study: str, claim: Claim, table: pd.DataFrame, seeds: Sequence[int]) 
     share = REGISTER.alpha * max(claim.tails, 1) / claims.tails if claims.tails else REGISTER.alpha
     register = REGISTER.model_copy(update={"studies": alone, "alpha": share})
     runs = table["arm"] + "/" + table["variant"] + ("/once" if claim.kind == "exact" else "/seeds")
-    verdicts = judge_study(table, study, register, seeds, "default", True, planned=set(runs))
+    verdicts = judge(table, study, register, seeds, "default", True, planned=set(runs))
     (row,) = in_words(verdicts, alone[study]).verdicts
     return row
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from journeylab.claims.hashes import row_hashes
-from journeylab.claims.judge import judge_look, judge_study
+from journeylab.claims.judging import judge, judge_look
 from journeylab.claims.looks import schedule
 from journeylab.claims.schema import SEQUENTIAL, Register, claim_runs
 from journeylab.reports.forest import strip
@@ -53,7 +53,7 @@ def planted(*effects, noise=0.0):
 
 def judged(register, table):
     seeds = range(SEQUENTIAL[-1])
-    return judge_study(table, "exp1", register, seeds, "default", True, planned=())
+    return judge(table, "exp1", register, seeds, "default", True, planned=())
 
 
 @pytest.mark.parametrize(

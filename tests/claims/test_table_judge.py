@@ -1,6 +1,7 @@
 """Any table: what is refused, with its row; and the same verdicts as from tidy measurements."""
 
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +9,14 @@ import pandas as pd
 import pytest
 
 from journeylab.claims.claims_file import TableClaims, read_claims
-from journeylab.claims.judge import judge_study
+from journeylab.claims.judging import judge
 from journeylab.claims.looks import schedule
 from journeylab.claims.table_judge import Further, further_seeds, judge_table
 from journeylab.claims.tables import read_measurements
 from journeylab.config import UserError
 from journeylab.records.verdicts import StudyVerdicts
+
+from ..made import PROJECT
 
 CLAIMS = """
 table: {run: model}
@@ -70,8 +73,23 @@ def test_the_verdicts_are_those_of_the_pipeline_on_tidy_measurements(tmp_path):
     of, table = read(tmp_path, lines(16))
     tidy = table.assign(study="t")
     planned = ["svm/svm/seeds-0-15", "tree/tree/seeds-0-15"]
-    known = judge_study(tidy, "t", of.register, range(16), "default", True, planned)
+    known = judge(tidy, "t", of.register, range(16), "default", True, planned)
     assert judge_table(of, table, "results.csv") == known
+
+
+def test_the_calls_of_the_page_judge_as_they_stand(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    digits = PROJECT / "examples/digits/claims.yaml"
+    Path("claims.yaml").write_text(digits.read_text(encoding="utf-8"), encoding="utf-8")
+    values = [f"{run},{seed},0.9{seed:02}" for run in ("svm", "neighbours") for seed in range(12)]
+    Path("digits.csv").write_text("\n".join(["model,seed,accuracy", *values, ""]))
+    page = (PROJECT / "docs/judge-a-table.md").read_text(encoding="utf-8")
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), {})
+    said = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    assert said == [
+        ["t.1", "supported"],
+        *(["digits.1", "refuted"], ["digits.2", "refuted"], ["digits.3", "refuted"]),
+    ]
 
 
 def test_seeds_may_have_any_numbers_and_order(tmp_path):

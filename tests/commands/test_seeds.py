@@ -12,7 +12,7 @@ import yaml
 from typer.testing import CliRunner
 
 from journeylab.claims.effects import cells
-from journeylab.claims.judge import judge_study
+from journeylab.claims.judging import judge
 from journeylab.claims.register import read_register
 from journeylab.commands.app import app
 from journeylab.config import UserError
@@ -80,7 +80,7 @@ def record(root: Path, seeds, value, scale="default") -> None:
     folder = root / "results" / STUDY
     folder.mkdir(parents=True)
     write_table(folder / "measurements.parquet", table)
-    judged = judge_study(table, STUDY, register, seeds, scale, scale != "quick", planned=())
+    judged = judge(table, STUDY, register, seeds, scale, scale != "quick", planned=())
     write_json(folder / "verdicts.json", judged)
 
 

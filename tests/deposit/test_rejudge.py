@@ -15,7 +15,7 @@ from verify import differ
 
 from journeylab.claims.forms import Form
 from journeylab.claims.hashes import row_hashes
-from journeylab.claims.judge import judge_study
+from journeylab.claims.judging import judge
 from journeylab.claims.reading import taken_rows
 from journeylab.claims.schema import SEQUENTIAL, Register
 from journeylab.deposit.contents import csv_bytes
@@ -131,7 +131,7 @@ def agree(register, table, seeds, scale):
     The second judge reads the table of runs that stopped where the looks did; more seeds change
     nothing.
     """
-    verdicts = judge_study(table, "exp1", register, seeds, scale, scale != "quick", PLANNED)
+    verdicts = judge(table, "exp1", register, seeds, scale, scale != "quick", PLANNED)
     content = register.model_dump(mode="json")
     ran = taken_rows(table, verdicts.taken) if verdicts.taken else table
     read = Cells(csv_bytes(ran).decode())

@@ -10,7 +10,7 @@ import pandas as pd
 from journeylab.claims.claims_file import TableClaims, short, whole
 from journeylab.claims.effects import Cell, Every, cells
 from journeylab.claims.forecast import decided_at
-from journeylab.claims.judge import judge_look, judge_study
+from journeylab.claims.judging import judge, judge_look
 from journeylab.claims.looks import schedule
 from journeylab.claims.reading import at_level, cell_rows, read
 from journeylab.claims.schema import listed
@@ -51,7 +51,7 @@ def judge_table(of: TableClaims, table: pd.DataFrame, source: str) -> StudyVerdi
     numbered = _numbered(of, table, source)
     found = _check_names(of, table, numbered.runs, source)
     first = of.claims.seeds_from
-    verdicts = judge_study(
+    verdicts = judge(
         numbered.table,
         of.study,
         of.register,

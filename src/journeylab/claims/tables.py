@@ -22,8 +22,8 @@ FAILED = ("", "nan", "failed")
 """How a table writes the value of a run that failed, in any case."""
 
 
-def read_measurements(source: str, of: TableClaims) -> pd.DataFrame:
-    """The tidy table of a CSV or Parquet file, of CSV from standard input (``-``), or of MLflow.
+def read_measurements(source: str | pd.DataFrame, of: TableClaims) -> pd.DataFrame:
+    """The tidy table of a CSV or Parquet file, CSV from standard input (``-``), MLflow or a frame.
 
     ``mlflow:NAME`` is an experiment: parameters are columns, and each metric of a run is a row.
 
@@ -32,6 +32,7 @@ def read_measurements(source: str, of: TableClaims) -> pd.DataFrame:
     UserError with the row and the column of what cannot be read.
     """
     raw = _raw(source)
+    source = source if isinstance(source, str) else "table"
     raw.columns = [str(name) for name in raw.columns]
     if twice := [name for name in raw.columns if list(raw.columns).count(name) > 1]:
         raise UserError(f"{source}: column {shown(twice[0])} stands there twice")
@@ -67,8 +68,10 @@ def read_measurements(source: str, of: TableClaims) -> pd.DataFrame:
     )
 
 
-def _raw(source: str) -> pd.DataFrame:
+def _raw(source: str | pd.DataFrame) -> pd.DataFrame:
     """The table as it is written; its index counts rows as a reader of the file does."""
+    if isinstance(source, pd.DataFrame):
+        return source.set_axis(pd.RangeIndex(1, 1 + len(source)))
     try:
         if source.endswith(".parquet"):
             table = pd.read_parquet(source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from journeylab.claims.judge import judge_study
+from journeylab.claims.judging import judge
 from journeylab.claims.schema import Criteria
 from journeylab.records.files import read_table, write_json
 from journeylab.stages.running import Call
@@ -12,7 +12,7 @@ def run(call: Call) -> None:
     """plan, measurements → verdicts."""
     plan = call.plan
     measurements = call.file("measurements")
-    verdicts = judge_study(
+    verdicts = judge(
         read_table(measurements, plan.inputs["measurements"]),
         plan.study,
         Criteria.model_validate(plan.settings["criteria"]),

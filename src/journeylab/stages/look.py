@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from journeylab.claims.judge import judge_look
+from journeylab.claims.judging import judge_look
 from journeylab.claims.schema import Criteria
 from journeylab.records.files import write_json
 from journeylab.records.looks import seeded_runs

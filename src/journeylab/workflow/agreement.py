@@ -17,7 +17,7 @@ import pandas as pd
 
 from journeylab.chunks.tables import joined
 from journeylab.claims.effects import Cell, cells
-from journeylab.claims.judge import judge_study
+from journeylab.claims.judging import judge
 from journeylab.claims.reading import read
 from journeylab.claims.schema import Register, StudyClaims
 from journeylab.claims.shifts import Scale, Shifted, favoured_side, measured_scale
@@ -196,7 +196,7 @@ class Comparer:
         plan = self.plans[f"{study}/judge.json"]
         scale, seeds = plan.settings["scale"], plan.seeds or ()
         runs, evidence = dict(plan.runs), scale != "quick"
-        judged = judge_study(table, study, self.register, seeds, scale, evidence, planned=runs)
+        judged = judge(table, study, self.register, seeds, scale, evidence, planned=runs)
         return {row.id: row.word for row in judged.verdicts}
 
     def _study(self, study: str) -> tuple[pd.DataFrame, dict[str, Value]]:

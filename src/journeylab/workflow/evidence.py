@@ -135,7 +135,7 @@ def _judged(
     tables: dict[str, Any],
 ) -> LookRecord:
     """The look at the first n seeds; ``tables`` are those of runs that earlier looks read."""
-    from journeylab.claims.judge import judge_look  # loads pandas and scipy
+    from journeylab.claims.judging import judge_look  # loads pandas and scipy
 
     table = _table(evidence, tables)
     return judge_look(table, seeds.study, register, seeds.all[:n], seeded_runs(evidence))
@@ -154,7 +154,7 @@ def _table(evidence: Mapping[str, RunEvidence | None], tables: dict[str, Any]) -
 
 def judgements(plan: WorkflowPlan, study: str) -> list[Judgement]:
     """The verdicts on the rows of a study, up to the last look whose runs all have evidence."""
-    from journeylab.claims.judge import judge_study
+    from journeylab.claims.judging import judge
 
     register, seeds, planned = plan.register, plan.seeds(study), plan.run_plans(study)
     recorded = read_recorded(Path(plan.config.root), study, planned)
@@ -164,7 +164,7 @@ def judgements(plan: WorkflowPlan, study: str) -> list[Judgement]:
     evidence = {folder: recorded[folder].current for folder in complete[-1].needed}
     taken = seeds.all[: complete[-1].seeds] if seeds.looks else seeds.all
     table = _table(evidence, {})
-    verdicts = judge_study(
+    verdicts = judge(
         table, study, register, taken, plan.config.scale, evidence=True, planned=planned
     )
     claims = register.studies[study]

@@ -24,7 +24,7 @@ from journeylab.claims.statistics import (
     spacing,
     success_needed,
 )
-from journeylab.config import Scale
+from journeylab.config import ONCE, Scale
 from journeylab.records.looks import LookRecord, SeedRange, State, seeded_by_run
 from journeylab.records.verdicts import (
     Estimate,
@@ -71,14 +71,14 @@ class _Stop(NamedTuple):
     failed: tuple[FailedGate, ...] = ()
 
 
-def judge_study(
+def judge(
     measurements: pd.DataFrame,
     study: str,
     register: Criteria,
     seeds: Sequence[int],
-    scale: Scale,
-    evidence: bool,
-    planned: Iterable[str],
+    scale: Scale = "default",
+    evidence: bool = True,
+    planned: Iterable[str] | None = None,
 ) -> StudyVerdicts:
     """The verdicts on all claims of ``study``.
 
@@ -86,7 +86,8 @@ def judge_study(
     ``seeds`` are all planned seeds in order: a seed without a value counts as failed. If their
     number is not a registered look, or the scale is not ``evidence``, results are exploratory.
     Seeds after the looks that decide what reads them are left out. ``planned`` are the folders
-    ``arm/variant/seeds`` of all planned runs: one that left no rows is missing.
+    ``arm/variant/seeds`` of all planned runs, by default those of the table: one that left no rows
+    is missing.
     Raises UserError if a cell selects several values of the same seed.
     """
     claims = register.studies.get(study, StudyCriteria(claims=()))
@@ -100,9 +101,10 @@ def judge_study(
     if taken := _seeds_taken(judged, stops):
         judged = replace(judged, table=taken_rows(table, taken))
 
+    runs = seeded_by_run(planned_runs(table) if planned is None else planned)
     of_runs = {
         run: (seeds if taken is None else range(seeds[0], taken.end(run))) if seeded else None
-        for run, seeded in seeded_by_run(planned).items()
+        for run, seeded in runs.items()
     }
 
     def verdict(claim: Criterion) -> Verdict:
@@ -128,6 +130,13 @@ def judge_study(
         taken=taken,
         verdicts=tuple(verdict(claim) for claim in claims.claims),
     )
+
+
+def planned_runs(table: pd.DataFrame) -> set[str]:
+    """The folders of the runs that have rows in a table, as if no other run had been planned."""
+    seeded = table["seed"].notna().to_numpy() if "seed" in table else ()
+    columns = zip(table["arm"], table["variant"], seeded, strict=True)
+    return {f"{arm}/{variant}/{'seeds' if has else ONCE}" for arm, variant, has in columns}
 
 
 def judge_look(
