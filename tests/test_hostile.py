@@ -307,12 +307,3 @@ def test_a_system_error_gives_one_line_that_names_the_file(
     assert message.startswith(f"error: {expected}")
     assert len(message.splitlines()) == 1
     assert len(message.strip()) <= 300
-
-
-def test_debug_raises_the_original_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "journeylab.commands.app.app", lambda: (_ for _ in ()).throw(FULL).send(None)
-    )
-    monkeypatch.setattr("sys.argv", ["journeylab", "--debug"])
-    with pytest.raises(OSError, match="No space"):
-        main()

@@ -15,7 +15,7 @@ from journeylab.config import UserError, canonical
 from journeylab.records.files import read_json, read_table, sha256
 from journeylab.records.fingerprint import hash_module, hash_modules
 from journeylab.records.plans import Plan, write_plan
-from journeylab.records.runs import START, read_run
+from journeylab.records.runs import read_run
 from journeylab.records.stages import STAGES
 from journeylab.stages.running import run_stage
 
@@ -231,25 +231,6 @@ def test_a_run_is_recorded_and_its_models_are_measured(
         *table["arm"].unique(),
         *table["variant"].unique(),
     }
-
-
-def test_training_refuses_data_of_another_plan(dataset: Dataset, tmp_path: Path) -> None:
-    other = generate_plan(settings=DATA | {"train": 50})
-    done = train(train_plan(other), dataset.data, tmp_path)
-    begun = {name: sha256(tmp_path / name) for name in ("train.json", START)}
-    check_refused(done, tmp_path, begun, "data.parquet")
-
-
-def test_measuring_refuses_a_run_of_another_plan(dataset: Dataset, tmp_path: Path) -> None:
-    plan = train_plan(dataset.plan)
-    assert train(plan, dataset.data, tmp_path).returncode == 0
-    other = train_plan(dataset.plan, settings=JOB | {"model": {"d": 6}})
-    measured = measure_plan(dataset.plan, other)
-    write_plan(tmp_path / "measure.json", measured)
-    before = contents(tmp_path)
-    check_refused(
-        measure(measured, dataset.data, tmp_path), tmp_path, before, "run.json", "planned"
-    )
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])

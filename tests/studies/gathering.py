@@ -1,6 +1,7 @@
 """The runs of all studies that tests train, and how small results of a study are put together."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,7 @@ from journeylab import catalogue
 from journeylab.chunks.tables import labelled
 from journeylab.config import RunSettings, StudySettings
 from journeylab.plotting import StudyResults, draw_figures, styled
+from journeylab.streams import Streams
 
 from ..made import configured
 
@@ -47,6 +49,33 @@ def flat_curve(
     """Invented rows of a learning curve that keeps its values."""
     for metric, value in values.items():
         yield from ({**run, "metric": metric, "value": value, "step": step} for step in steps)
+
+
+def untrained(
+    study: str,
+    runs: Mapping[str, Sequence[str]] | Iterable[tuple[str, str]],
+    seeds: Iterable[int],
+    make: Callable[[str, str, int], Any],
+    evaluation: Any,
+    values: Mapping[str, float] | None = None,
+    steps: Sequence[int] = (1, 2),
+) -> tuple[list[pd.DataFrame], list[dict[str, Any]]]:
+    """Measurements of the untrained models of runs, and curves that stay at their values.
+
+    `make` gives the problem of an arm, a variant and a seed. The values of the curves are those
+    to which the models evaluate, unless they are given.
+    """
+    if isinstance(runs, Mapping):
+        runs = [(arm, variant) for arm, variants in runs.items() for variant in variants]
+    tables: list[pd.DataFrame] = []
+    curves: list[dict[str, Any]] = []
+    for (arm, variant), seed in product(runs, list(seeds)):
+        run, problem = of_seed(study, arm, variant, seed), make(arm, variant, seed)
+        model = problem.build(Streams(study, seed).generator("init")).eval()
+        table = catalogue.measure_part(study).measure(problem.job, evaluation, problem, model)
+        tables.append(table.assign(**run))
+        curves += flat_curve(run, problem.evaluate(model) if values is None else values, steps)
+    return tables, curves
 
 
 def gather(

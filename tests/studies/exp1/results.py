@@ -10,10 +10,9 @@ from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp1_group_languages import settings as own
 from journeylab.studies.exp1_group_languages.compute import compute
 from journeylab.studies.exp1_group_languages.data import generate
-from journeylab.studies.exp1_group_languages.measure import measure
 from journeylab.studies.exp1_group_languages.models import Recognition
 
-from ..gathering import gather, of_computed, of_seed
+from ..gathering import gather, of_computed, untrained
 
 FEW = own.Data(train=210, validation=42)
 RUNS = [("A", "toral-product"), ("B", "toral-product"), ("B", "linear-aggregation")]
@@ -49,13 +48,12 @@ def make_results() -> StudyResults:
     job = own.Computation(
         computed="certificates", variant="all", strings=10, length=20, enumerate=4, draws=1
     )
-    tables = [of_computed("exp1", "certificates", "all", compute(job, None))]
-    for arm, variant in RUNS:
-        for seed in range(SEEDS):
-            problem = make_problem(variant, arm, seed=seed)
-            model = problem.build(problem.streams.generator("init"))
-            table = measure(problem.job, own.Evaluation(strings=10), problem, model)
-            tables.append(table.assign(**of_seed("exp1", arm, variant, seed)))
+    tables, _ = untrained(
+        *("exp1", RUNS, range(SEEDS)),
+        lambda arm, variant, seed: make_problem(variant, arm, seed),
+        *(own.Evaluation(strings=10), {}),
+    )
+    tables.append(of_computed("exp1", "certificates", "all", compute(job, None)))
     arms = {
         arm: own.Arm(
             task=arm,

@@ -82,9 +82,3 @@ def test_prefix_labels_equal_labels_of_the_cut_words(name):
     labels = label_prefixes(TASKS[name], WORDS)
     for t in range(len(WORDS)):
         assert np.array_equal(labels[t], label_words(TASKS[name], WORDS[: t + 1]))
-
-
-def test_example_string_of_the_docstring_has_its_labels():
-    word = np.array([[x == "b"] for x in "abbaaba"], np.uint8)
-    assert label_prefixes(TASKS["A"], word).ravel().tolist() == [0, 0, 0, 0, 1, 1, 0]
-    assert label_prefixes(TASKS["B"], word).ravel().tolist() == [-1, 1, 1, 1, 1, 1, 1]

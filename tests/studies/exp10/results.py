@@ -5,16 +5,14 @@ from functools import cache
 import pandas as pd
 from torch import nn
 
-from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp10_circuit_encoders import settings as own
 from journeylab.studies.exp10_circuit_encoders.compute import compute
 from journeylab.studies.exp10_circuit_encoders.data import generate
-from journeylab.studies.exp10_circuit_encoders.measure import measure
 from journeylab.studies.exp10_circuit_encoders.models import Circuits
 
-from ..gathering import flat_curve, gather, of_computed, of_seed
+from ..gathering import gather, of_computed, untrained
 
 RUNS = {"degree": ("sum", "tree"), "digits": ("sum-wiring",), "heads-token": ("sum-wiring",)}
 CHAINS = own.Data(operations=5, wiring="previous", test=0.05, train=0.02)
@@ -64,16 +62,12 @@ def make_results() -> StudyResults:
     }
     training = own.Training(steps=2, learning_rate=0.1)
     settings = own.Settings(arms=arms, datasets={"chains": CHAINS}, training=training)
-    tables, curves = [], []
-    for arm, variants in RUNS.items():
-        for variant in variants:
-            job = own.Job.model_validate(resolve_run("exp10", settings, arm, variant).settings)
-            for seed in (1000, 1001):
-                run = of_seed("exp10", arm, variant, seed)
-                problem = make_problem(variant, job.task, job.head, seed=seed, every=20)
-                table = measure(job, own.Evaluation(), problem, build(problem))
-                tables.append(table.assign(**run))
-                curves += flat_curve(run, {"accuracy": 0.3})
+
+    def make(arm: str, variant: str, seed: int) -> Circuits:
+        return make_problem(variant, arms[arm].task, arms[arm].head, seed=seed, every=20)
+
+    seeds, learned = (1000, 1001), {"accuracy": 0.3}
+    tables, curves = untrained("exp10", RUNS, seeds, make, own.Evaluation(), learned)
     for check in ("example", "encodings", "equivalence", "padding"):
         job = own.Computation(computed="audit", variant=check, draws=1)
         tables.append(of_computed("exp10", "audit", check, compute(job, None)))

@@ -4,16 +4,14 @@ from typing import get_args
 
 from torch import nn
 
-from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp11_sabag_pooling import settings as own
 from journeylab.studies.exp11_sabag_pooling.compute import compute
 from journeylab.studies.exp11_sabag_pooling.data import generate
-from journeylab.studies.exp11_sabag_pooling.measure import measure
 from journeylab.studies.exp11_sabag_pooling.models import PoolingProblem
 
-from ..gathering import flat_curve, gather, of_computed, of_seed
+from ..gathering import gather, of_computed, of_seed, untrained
 
 RUNS = {
     "string-copy": ("sabag", "sabag-positions"),
@@ -56,16 +54,13 @@ def make_results() -> StudyResults:
         datasets={"strings": own.Data(), "sentence": own.Data(source="document")},
         training=own.Training(steps=2, learning_rate=0.1),
     )
-    tables, curves = [], []
-    for seed in (1000, 1001):
-        for arm, variants in RUNS.items():
-            for variant in variants:
-                job = own.Job.model_validate(resolve_run("exp11", settings, arm, variant).settings)
-                run = of_seed("exp11", arm, variant, seed)
-                problem = make_problem(variant, job.task, seed)
-                table = measure(job, own.Evaluation(), problem, build(problem))
-                tables.append(table.assign(**run))
-                curves += flat_curve(run, {"accuracy": 0.3})
+
+    def make(arm: str, variant: str, seed: int) -> PoolingProblem:
+        return make_problem(variant, arms[arm].task, seed)
+
+    seeds, learned = (1000, 1001), {"accuracy": 0.3}
+    tables, curves = untrained("exp11", RUNS, seeds, make, own.Evaluation(), learned)
+    for seed in seeds:
         for kind in ("ratio", "sign", "rates"):
             job = own.Computation(computed=kind, variant="all", steps=10, starts=2)
             table = compute(job, Streams("exp11", seed))

@@ -4,16 +4,14 @@ from functools import cache
 
 import pandas as pd
 
-from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp13_published_mixers import settings as own
 from journeylab.studies.exp13_published_mixers.compute import compute
 from journeylab.studies.exp13_published_mixers.data import generate
-from journeylab.studies.exp13_published_mixers.measure import measure
 from journeylab.studies.exp13_published_mixers.models import Labelling
 
-from ..gathering import flat_curve, gather, of_computed, of_seed
+from ..gathering import gather, of_computed, untrained
 
 RUNS = {
     "S3": ("rope", "gru"),
@@ -51,18 +49,8 @@ def make_results() -> StudyResults:
     datasets = {arm: own.Data(task=arm, rows=16) for arm in RUNS}
     training = own.Training(steps=4, learning_rate=0.01)
     settings = own.Settings(arms=arms, datasets=datasets, model=MODEL, training=training)
-    tables, curves = [], []
-    for arm, variants in RUNS.items():
-        for variant in variants:
-            resolved = resolve_run("exp13", settings, arm, variant).settings
-            job = own.Job.model_validate(resolved)
-            for seed in (1000, 1001):
-                run = of_seed("exp13", arm, variant, seed)
-                problem = make_problem(arm, variant, seed)
-                model = problem.build(problem.streams.generator("init"))
-                table = measure(job, own.Evaluation(rows=8), problem, model)
-                tables.append(table.assign(**run))
-                curves += flat_curve(run, {"accuracy": 0.3})
+    seeds, few, learned = (1000, 1001), own.Evaluation(rows=8), {"accuracy": 0.3}
+    tables, curves = untrained("exp13", RUNS, seeds, make_problem, few, learned)
     for check in ("ceilings", "sizes", "orders", "reflections"):
         job = own.Computation(
             computed="certificates", variant=check, enumerate=4, draws=1, model=MODEL

@@ -11,10 +11,9 @@ from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp2_shuffled_kb import settings as own
 from journeylab.studies.exp2_shuffled_kb.compute import compute
 from journeylab.studies.exp2_shuffled_kb.data import generate
-from journeylab.studies.exp2_shuffled_kb.measure import measure
 from journeylab.studies.exp2_shuffled_kb.models import Retrieval
 
-from ..gathering import flat_curve, gather, of_computed, of_seed
+from ..gathering import gather, of_computed, untrained
 
 SYMBOLS = {"keys": 12, "values": 4, "questions": 80}
 LOOKUPS = own.Lookups(task="lookup", sizes=(5, 8), **SYMBOLS)
@@ -68,17 +67,13 @@ def make_results() -> StudyResults:
         datasets={"keys": LOOKUPS, "relations": RELATIONS},
         training=own.Training(steps=7, learning_rate=0.1),
     )
-    tables, curves = [], []
-    for arm, variant in RUNS:
+
+    def make(arm: str, variant: str, seed: int) -> Retrieval:
         job = own.Job.model_validate(resolve_run("exp2", settings, arm, variant).settings)
-        for seed in range(2):
-            run = of_seed("exp2", arm, variant, seed)
-            problem = Retrieval(job, draw(job.data, seed), Streams("exp2", seed))
-            model = problem.build(Streams("exp2", seed).generator("init"))
-            tables.append(
-                measure(job, own.Evaluation(permutations=1), problem, model).assign(**run)
-            )
-            curves += flat_curve(run, problem.evaluate(model), (100, 200))
+        return Retrieval(job, draw(job.data, seed), Streams("exp2", seed))
+
+    few = own.Evaluation(permutations=1)
+    tables, curves = untrained("exp2", RUNS, range(2), make, few, steps=(100, 200))
     checks = {"witness": own.VARIANTS["lookup"], "invariance": ["content"], "recursion": ["all"]}
     data = own.Lookups(task="lookup")
     for check, variants in checks.items():

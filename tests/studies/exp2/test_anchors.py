@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from journeylab.studies.exp2_shuffled_kb.anchors import (
     best_slot,
     chance,
-    count_strings,
     enumerate_multiplicity,
     expected_multiplicity,
     key_blind,
-    slot_shares,
     untagged_ceiling,
     vote,
 )
@@ -34,19 +32,6 @@ def test_expected_multiplicity_equals_enumeration(draws: int, values: int):
     assert expected_multiplicity(draws, values) == enumerate_multiplicity(draws, values)
 
 
-def test_expected_multiplicity_of_simple_cases():
-    assert expected_multiplicity(2, 6) == Fraction(7, 6)
-    assert expected_multiplicity(5, 1) == 5
-    assert expected_multiplicity(1, 9) == 1
-    assert expected_multiplicity(2, 10**6) - 1 == Fraction(1, 10**6)
-
-
-def test_count_strings_of_simple_cases():
-    assert count_strings(7, 5, 7) == 5**7
-    assert count_strings(4, 3, 1) == 0
-    assert count_strings(3, 5, 1) == 5 * 4 * 3
-
-
 def test_chance_and_key_blind_equal_counts_by_hand():
     data = Lookups(task="lookup", keys=6, values=4, sizes=(3,))
     assert chance(data) == Fraction(1, 4)
@@ -62,12 +47,6 @@ def test_best_slot_equals_enumeration_of_repositories():
             slots[key][slot] += 1
     hit = sum(Fraction(max(counts), sum(counts)) for counts in slots.values()) / 6
     assert best_slot(data, 3) == hit + (1 - hit) / 4
-
-
-def test_slot_shares_sum_to_one_per_key_and_equally_per_slot():
-    shares = slot_shares(Lookups(task="lookup"), 20)
-    assert all(sum(row) == 1 for row in shares)
-    assert all(sum(column) == Fraction(128, 20) for column in zip(*shares, strict=True))
 
 
 @pytest.mark.parametrize(("keys", "values", "size"), [(7, 2, 4), (9, 3, 5), (10, 2, 6)])

@@ -4,14 +4,13 @@ import pandas as pd
 
 from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults
-from journeylab.streams import Streams, data_streams
+from journeylab.streams import data_streams
 from journeylab.studies.exp3_order_information import settings as own
 from journeylab.studies.exp3_order_information.compute import compute
 from journeylab.studies.exp3_order_information.data import generate
-from journeylab.studies.exp3_order_information.measure import measure
 from journeylab.studies.exp3_order_information.models import ProbeTraining
 
-from ..gathering import flat_curve, gather, of_computed, of_seed
+from ..gathering import gather, of_computed, untrained
 
 RUNS = {"C2-d4": ("sum", "standard"), "C2-d16": ("standard",)}
 
@@ -38,15 +37,10 @@ def make_results() -> StudyResults:
         model=own.Model(hidden=8),
         training=own.Training(steps=2, learning_rate=0.1),
     )
-    tables, curves = enumerate_sets(), []
-    for arm, variants in RUNS.items():
-        for variant in variants:
-            job = own.Job.model_validate(resolve_run("exp3", settings, arm, variant).settings)
-            for seed in range(2):
-                run = of_seed("exp3", arm, variant, seed)
-                data = generate(job.data, data_streams("exp3", "strings", seed))
-                problem = ProbeTraining(job, data)
-                model = problem.build(Streams("exp3", seed).generator("init"))
-                tables.append(measure(job, own.Evaluation(), problem, model).assign(**run))
-                curves += flat_curve(run, problem.evaluate(model))
-    return gather("exp3", settings, tables, curves)
+
+    def make(arm: str, variant: str, seed: int) -> ProbeTraining:
+        job = own.Job.model_validate(resolve_run("exp3", settings, arm, variant).settings)
+        return ProbeTraining(job, generate(job.data, data_streams("exp3", "strings", seed)))
+
+    tables, curves = untrained("exp3", RUNS, range(2), make, own.Evaluation())
+    return gather("exp3", settings, [*enumerate_sets(), *tables], curves)

@@ -220,17 +220,6 @@ def test_every_split_is_measured_on_its_own_strings(make, tables):
     assert (rows["seen"] != rows["held-out"]).any()
 
 
-def test_a_zero_probe_extracts_zero_bits(make):
-    problem = make(colours=4)
-    model = fresh(problem)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-    table = measure(problem.job, settings.Evaluation(), problem, model)
-    bits = table.loc[table["metric"] == "v_information", "value"]
-    assert bits.abs().max() < 1e-4
-
-
 def test_a_score_counts_right_answers(make):
     """A linear probe whose bias says colour 1 and seven of it, whatever it reads."""
     problem = make()

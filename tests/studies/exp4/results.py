@@ -13,10 +13,9 @@ from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp4_operator_recovery import settings as own
 from journeylab.studies.exp4_operator_recovery.compute import compute
 from journeylab.studies.exp4_operator_recovery.data import generate
-from journeylab.studies.exp4_operator_recovery.measure import measure
 from journeylab.studies.exp4_operator_recovery.models import RecoveryProblem
 
-from ..gathering import gather, of_computed, of_seed
+from ..gathering import gather, of_computed, untrained
 
 DATA = own.Data(file=ExternalFile(sha256="0" * 64), passage=100, held_out=0.2)
 SEEDS, DRAWS = 2, 3
@@ -49,16 +48,12 @@ def make_problem(
 
 def make_results() -> StudyResults:
     """Untrained models; curves of two steps."""
-    tables, curves = [], []
-    for arm, (variant, of) in RUNS.items():
-        for seed in range(SEEDS):
-            problem = make_problem(variant, seed=1000 + seed, **of)
-            model = problem.build(problem.streams.generator("init")).eval()
-            rows = measure(problem.job, own.Evaluation(windows=20, null_draws=100), problem, model)
-            run = of_seed("exp4", arm, variant, seed)
-            tables.append(rows.assign(**run))
-            for step, value in ((0, 3.0), (9, 2.0 + seed)):
-                curves.append(run | {"step": step, "metric": "loss", "value": value})
+    runs = {arm: [variant] for arm, (variant, _) in RUNS.items()}
+    tables, curves = untrained(
+        *("exp4", runs, range(1000, 1000 + SEEDS)),
+        lambda arm, variant, seed: make_problem(variant, seed=seed, **RUNS[arm][1]),
+        *(own.Evaluation(windows=20, null_draws=100), {"loss": 3.0}, (0, 9)),
+    )
     computations = [("random-one", "random", start, "one") for start in own.STARTS]
     computations += [("random-each", "random", start, "each") for start in own.STARTS]
     computations += [("certificates", "certificates", check, "each") for check in own.CHECKS]

@@ -9,10 +9,9 @@ from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp6_coupling_rank import settings as own
 from journeylab.studies.exp6_coupling_rank.compute import compute
 from journeylab.studies.exp6_coupling_rank.data import generate
-from journeylab.studies.exp6_coupling_rank.measure import measure
 from journeylab.studies.exp6_coupling_rank.models import Coupling
 
-from ..gathering import flat_curve, gather, of_computed, of_seed
+from ..gathering import gather, of_computed, untrained
 
 SMALL = {"positions": 12, "roles": 3, "entities": 8, "queries": 300}
 RUNS = {
@@ -64,17 +63,13 @@ def make_results() -> StudyResults:
         model=own.Model(restarts=2),
         training=TrainingSettings(steps=2, learning_rate=0.1),
     )
-    tables, curves = [], []
-    for arm, variants in RUNS.items():
-        for variant in variants:
-            job = own.Job.model_validate(resolve_run("exp6", settings, arm, variant).settings)
-            for seed in (1000, 1001):
-                run = of_seed("exp6", arm, variant, seed)
-                streams = data_streams("exp6", arm.removesuffix("-scores"), seed)
-                problem = Coupling(job, generate(job.data, streams))
-                model = problem.build(Streams("exp6", seed).generator("init"))
-                tables.append(measure(job, own.Evaluation(), problem, model).assign(**run))
-                curves += flat_curve(run, problem.evaluate(model))
+
+    def make(arm: str, variant: str, seed: int) -> Coupling:
+        job = own.Job.model_validate(resolve_run("exp6", settings, arm, variant).settings)
+        streams = data_streams("exp6", arm.removesuffix("-scores"), seed)
+        return Coupling(job, generate(job.data, streams))
+
+    tables, curves = untrained("exp6", RUNS, (1000, 1001), make, own.Evaluation())
     for frequencies in own.FREQUENCIES:
         job = own.Computation(computed="rank", variant=frequencies, draws=1, positions=9, roles=2)
         tables.append(of_computed("exp6", "rank", frequencies, compute(job, None)))

@@ -12,7 +12,6 @@ from journeylab.studies.exp7_native_kg.compute import (
     best_split,
     compute,
     count,
-    recomputed_scores,
     stored_scores,
 )
 from journeylab.studies.exp7_native_kg.settings import Computation, Data
@@ -156,19 +155,3 @@ def test_broken_cache_changes_decoded_tokens(broken, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(decoding, "bake", bake_wrongly)
     assert min(check("decoding", draws=1)["decoding_mismatch"]) > 0.0
-
-
-def test_stored_keys_serve_every_later_query():
-    generator = torch.Generator().manual_seed(0)
-    k = torch.randn(13, 16, dtype=torch.float64, generator=generator)
-    q = torch.randn(20, 16, dtype=torch.float64, generator=generator)
-    frequencies = standard_frequencies(16).double()
-    offsets = torch.randn(3, 8, dtype=torch.float64, generator=generator)
-    positions = torch.cat((torch.arange(6), torch.zeros(1), torch.arange(6)))
-    slots = torch.tensor([0] * 6 + [1] + [2] * 6)
-    keys = slot_angles(positions, slots, frequencies, offsets)
-    angles = torch.arange(20)[:, None] * frequencies
-    together = stored_scores(q, k, angles, keys)
-    one_by_one = [stored_scores(q[[i]], k, angles[[i]], keys) for i in range(20)]
-    torch.testing.assert_close(together, torch.cat(one_by_one))
-    torch.testing.assert_close(together, recomputed_scores(q, k, angles, keys))

@@ -7,10 +7,9 @@ from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp8_value_embeddings import settings as own
 from journeylab.studies.exp8_value_embeddings.compute import compute
 from journeylab.studies.exp8_value_embeddings.data import generate
-from journeylab.studies.exp8_value_embeddings.measure import measure
 from journeylab.studies.exp8_value_embeddings.models import Assignment
 
-from ..gathering import flat_curve, gather, of_computed, of_seed
+from ..gathering import gather, of_computed, untrained
 
 SMALL = {"n": 3, "train": 300, "test": 60}
 RUNS = {
@@ -61,16 +60,12 @@ def build(problem: Assignment) -> nn.Module:
 
 def make_results() -> StudyResults:
     """Untrained models of two seeds, invented curves, and what is computed once."""
-    tables, curves = [], []
-    for arm, variants in RUNS.items():
-        attention = "full" if arm == "full" else "axial"
-        for variant in variants:
-            for seed in (1000, 1001):
-                run = of_seed("exp8", arm, variant, seed)
-                problem = make_problem(variant, attention, seed=seed)
-                model = build(problem)
-                tables.append(measure(problem.job, own.Evaluation(), problem, model).assign(**run))
-                curves += flat_curve(run, problem.evaluate(model) | {"train_loss": 0.5})
+
+    def make(arm: str, variant: str, seed: int) -> Assignment:
+        return make_problem(variant, "full" if arm == "full" else "axial", seed=seed)
+
+    tables, curves = untrained("exp8", RUNS, (1000, 1001), make, own.Evaluation())
+    curves += [row | {"metric": "train_loss", "value": 0.5} for row in curves]
     for name in ("certificates", "geometry"):
         tables.append(of_computed("exp8", name, "all", compute(make_computation(name), None)))
     settings = own.Settings(

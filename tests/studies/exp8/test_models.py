@@ -39,11 +39,6 @@ def test_the_initial_scale_is_that_of_all_vectors_and_of_a_hybrid_that_of_its_ta
     torch.testing.assert_close(scaled[:, waves:], 0.25 * plain[:, waves:])
 
 
-def test_scalar_embedding_has_no_zero_vector():
-    vectors = embed("scalar", Model(), torch.Generator().manual_seed(0))(torch.arange(1, 101))
-    assert vectors.norm(dim=1).min() > 0
-
-
 def test_axial_attention_sees_row_and_column_and_full_attention_all_cells(make_job):
     for attention, expected in (("axial", {0, 1, 2, 3, 6}), ("full", set(range(9)))):
         model = Recursion(make_job("discrete", attention), torch.Generator().manual_seed(0))
