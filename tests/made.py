@@ -17,6 +17,7 @@ from journeylab.claims.schema import Register
 from journeylab.config import Config
 from journeylab.records.cost import Cost
 from journeylab.records.runs import RunHost, RunStart, SeedOutcome
+from journeylab.wording.names import Names
 
 PROJECT = Path(__file__).parents[1]
 MACOS = PROJECT / "tests/macos"
@@ -34,6 +35,12 @@ def configured(scale: str = "default") -> Config:
 def registered() -> Register:
     """The register of claims/."""
     return read_register(PROJECT / "claims")
+
+
+def named(**given: Any) -> Names:
+    """Printed names of a study: those given, and others that stand for nothing."""
+    others = {"title": "Title", "question": "What?", "tuning": "none", "metrics": {}}
+    return Names.model_validate(others | given)
 
 
 def as_on_macos(environment: Mapping[str, str]) -> dict[str, str]:

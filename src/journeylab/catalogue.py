@@ -22,7 +22,6 @@ from journeylab.config import (
     ComputedArm,
     Config,
     Frozen,
-    Labels,
     RunSettings,
     StudySettings,
     TrainedJob,
@@ -43,9 +42,10 @@ from journeylab.parts import (
 )
 from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, PROJECT_STUDIES, closure
 from journeylab.records.stages import STAGES
+from journeylab.wording.names import Names, read_names
 
 if TYPE_CHECKING:
-    from journeylab.reports.draw import FiguresPart, MetricsPart
+    from journeylab.reports.draw import FiguresPart
 
 PACKAGE = Path(__file__).parent
 OWN = (Path(PROJECT_STUDIES) / "__init__.py").is_file()
@@ -74,6 +74,11 @@ def discover() -> dict[str, str]:
 def study_folder(study: str) -> Path:
     """The folder of a study's modules. Raises UserError for an unknown study."""
     return STUDIES / _module(study).rpartition(".")[2]
+
+
+def printed_names(study: str) -> Names:
+    """``names.yaml`` of a study: what is printed. Raises UserError, in one line."""
+    return read_names(study_folder(study))
 
 
 def assets(stage: str, study: str) -> dict[str, Path]:
@@ -124,21 +129,6 @@ def settings_part(study: str) -> SettingsPart:
     return cast(SettingsPart, _part(study, "settings"))
 
 
-def metrics_part(study: str) -> MetricsPart:
-    """``metrics.py`` of a study."""
-    return cast("MetricsPart", _part(study, "metrics"))
-
-
-def labels(study: str) -> Labels:
-    """The printed names of a study's variants; empty if they are printed as they are."""
-    return cast(Labels, getattr(metrics_part(study), "LABELS", {}))
-
-
-def arms(study: str) -> Labels:
-    """The printed names of a study's arms, likewise."""
-    return cast(Labels, getattr(metrics_part(study), "ARMS", {}))
-
-
 def data_part(study: str) -> DataPart:
     """``data.py`` of a study."""
     return cast(DataPart, _part(study, "data"))
@@ -162,25 +152,6 @@ def compute_part(study: str) -> ComputePart:
 def figures_part(study: str) -> FiguresPart:
     """``figures.py`` of a study."""
     return cast("FiguresPart", _part(study, "figures"))
-
-
-def check_words(study: str, settings: StudySettings) -> None:
-    """Refuse a study without a question, or with a variant without a printed name.
-
-    If ``metrics.py`` has LABELS, it must name every variant that runs. Raises UserError, in one
-    line.
-    """
-    question = getattr(metrics_part(study), "QUESTION", "")
-    if not question.endswith("?"):
-        raise UserError(
-            f"metrics.py of {study}: QUESTION: {shown(question)}: write one sentence that ends in ?"
-        )
-    known = labels(study)
-    for arm, variant in settings.trained():
-        if known and variant not in known:
-            raise UserError(
-                f"metrics.py of {study}: LABELS: write the printed name of {arm}/{variant}"
-            )
 
 
 def job_model(study: str, *, computed: bool) -> type[Frozen]:

@@ -1,6 +1,6 @@
 """The parts of a study, as protocols: what every module of ``studies/expN_name`` must define.
 
-Those of ``metrics.py`` and ``figures.py`` are in :mod:`journeylab.reports.draw`.
+That of ``figures.py`` is in :mod:`journeylab.reports.draw`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from journeylab.catalogue import discover, metrics_part
+from journeylab.catalogue import discover, printed_names
 from journeylab.claims.checks import check_register
 from journeylab.claims.hashes import row_hashes
 from journeylab.claims.looks import schedule
@@ -463,5 +463,5 @@ def test_boundaries_are_in_no_hash_of_a_row_and_in_the_plan_of_their_study_only(
 
 
 def test_the_register_fits_the_studies(registered):
-    metrics = {study: metrics_part(study).METRICS for study in discover()}
+    metrics = {study: printed_names(study).metrics for study in discover()}
     check_register(registered, {}, metrics)

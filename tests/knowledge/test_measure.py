@@ -6,6 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from journeylab.catalogue import printed_names
 from journeylab.datasets.triples import MASK, entities, facts_of
 from journeylab.knowledge.measure import (
     complete_text,
@@ -21,8 +22,9 @@ from journeylab.knowledge.settings import TIERS, Evaluation
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.language import ENGLISH
-from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.settings import Data
+
+METRICS = printed_names("exp7").metrics
 
 IDENTIFIERS = ENGLISH.identifiers
 

@@ -3,9 +3,16 @@
 import pandas as pd
 import pytest
 
-from journeylab.config import Metric, StudySettings, TrainedArm
+from journeylab.config import StudySettings, TrainedArm
 from journeylab.plotting import StudyResults, medians, multiples, ranges, table
 
+from ..made import named
+
+NAMES = named(
+    labels={"linear": "a line"},
+    arms={"few": "2 points", "many": "9 points"},
+    metrics={"error": "an error"},
+)
 COLUMNS = {"Seen": ("accuracy", {"split": "seen"}), "New": ("accuracy", {"split": "new"})}
 
 
@@ -25,13 +32,12 @@ def results() -> StudyResults:
         "exp1",
         StudySettings(arms={"few": chosen, "many": chosen}),
         pd.DataFrame([*trained, *exact], columns=columns),
-        labels={"linear": "a line"},
-        arms={"few": "2 points", "many": "9 points"},
+        NAMES,
     )
 
 
 def test_a_cell_is_the_median_over_seeds_and_has_a_key() -> None:
-    table = medians(results(), "rates", "Rates.", COLUMNS)
+    table = medians(results(), COLUMNS)
     assert table.frame.to_dict("list") == {
         "Arm": ["2 points", "9 points"],
         "Variant": ["a line", "a line"],
@@ -47,7 +53,7 @@ def test_a_cell_is_the_median_over_seeds_and_has_a_key() -> None:
 def test_levels_are_printed_in_the_order_of_their_titles() -> None:
     titles = {"split": {"seen": "training", "new": "test"}}
     columns = {"Rate": ("accuracy", {})}
-    shown = medians(results(), "x", "", columns, "many", ("split",), places=1, titles=titles)
+    shown = medians(results(), columns, "many", ("split",), places=1, titles=titles)
     assert shown.frame.to_dict("list") == {"Split": ["training", "test"], "Rate": ["0.6", "0.6"]}
 
 
@@ -57,36 +63,35 @@ def test_an_anchor_is_a_median_over_seeds() -> None:
 
 
 def test_columns_after_the_words_are_numeric() -> None:
-    shown = table("x", "", [{"Arm": "few", "Model": "a line", "Rate": "0.2"}], words=2)
+    shown = table([{"Arm": "few", "Model": "a line", "Rate": "0.2"}], words=2)
     assert shown.numeric == ("Rate",)
 
 
 def test_rows_of_a_single_arm_are_levels_of_a_factor() -> None:
-    table = medians(results(), "x", "", {"Rate": ("accuracy", {})}, "many", by=("arm", "split"))
+    table = medians(results(), {"Rate": ("accuracy", {})}, "many", by=("arm", "split"))
     assert table.frame.columns.tolist() == ["Split", "Rate"]
     assert set(table.numbers) == {"many-seen.rate", "many-new.rate"}
 
 
 def test_levels_are_not_mixed() -> None:
-    with pytest.raises(ValueError, match="exp1: x: Rate: choose levels of all its factors"):
-        medians(results(), "x", "", {"Rate": ("accuracy", {})})
+    with pytest.raises(ValueError, match="exp1: Rate: choose levels of all its factors"):
+        medians(results(), {"Rate": ("accuracy", {})})
 
 
 def test_a_metric_that_no_run_measured_makes_no_row_and_no_figure() -> None:
-    assert medians(results(), "x", "", {"Rate": ("speed", {"of": 1})}).frame.empty
-    assert ranges(results(), {}, {"speed": ("of",)}).frame.empty
-    assert multiples("", "speed", height=1.0, names={"of": {1: "one"}}).draw(results()) is None
+    assert medians(results(), {"Rate": ("speed", {"of": 1})}).frame.empty
+    assert ranges(results(), {"speed": ("of",)}).frame.empty
+    assert multiples("speed", height=1.0, names={"of": {1: "one"}})(results()) is None
 
 
 def test_ranges_have_a_row_for_each_level() -> None:
-    metrics = {"error": Metric("an error")}
-    table = ranges(results(), metrics, {"error": ("case",)})
+    table = ranges(results(), {"error": ("case",)})
     assert table.frame.to_numpy().tolist() == [
         ["an error", "broken", "2.00", "2.00"],
         ["an error", "exact", "−1.00", "3.00"],
     ]
     assert table.numbers["error-exact.largest"] == 3.0
-    assert ranges(results(), metrics, {"error": ()}).numbers == {
+    assert ranges(results(), {"error": ()}).numbers == {
         "error.smallest": -1.0,
         "error.largest": 3.0,
     }

@@ -10,6 +10,8 @@ import pytest
 from journeylab.config import StudySettings, TrainedArm
 from journeylab.plotting import StudyResults, median, summary
 
+from ..made import named
+
 ROWS = [
     ("few", "linear", 0, "accuracy", 0.75),
     ("many", "linear", 0, "accuracy", 0.95),
@@ -19,7 +21,7 @@ ROWS = [
 
 def results() -> StudyResults:
     columns = ["arm", "variant", "seed", "metric", "value"]
-    return StudyResults("exp1", StudySettings(), pd.DataFrame(ROWS, columns=columns))
+    return StudyResults("exp1", StudySettings(), pd.DataFrame(ROWS, columns=columns), named())
 
 
 def test_rows_of_several_arms_are_pooled_only_on_request() -> None:
@@ -54,7 +56,7 @@ def trained(**given) -> StudyResults:
     chosen = TrainedArm(variants={"linear": {}, "hidden": {}})
     settings = StudySettings(arms={"N10": chosen, "N9": chosen})
     labels = {"hidden": "one layer", "linear": "a line"}
-    return StudyResults("exp1", settings, table, runs=(run,), labels=labels, **given)
+    return StudyResults("exp1", settings, table, named(labels=labels, **given), runs=(run,))
 
 
 def test_a_failed_seed_is_a_row_without_a_value_at_every_level() -> None:

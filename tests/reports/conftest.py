@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from journeylab import catalogue
+from journeylab.catalogue import printed_names
 from journeylab.chunks.tables import joined, labelled
 from journeylab.plotting import StudyResults, canvas, save, styled
 from journeylab.records.files import read_json, write_folder, write_json
@@ -25,7 +26,7 @@ from journeylab.records.verdicts import Point, Registration
 from journeylab.reports.draw import draw_results
 from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.numbers import study_numbers
-from journeylab.studies.exp5_ssm_bridge import figures, metrics
+from journeylab.studies.exp5_ssm_bridge import figures
 from journeylab.studies.exp5_ssm_bridge.compute import compute
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Computation, Settings
 from journeylab.wording.queries import cited
@@ -267,7 +268,7 @@ def computed_results(*, evidence: bool) -> StudyResults:
     )
     records = tuple(describe_run(plan, inputs={}, outcomes=(), files={}) for plan in runs)
     settings = Settings(arms={"bridge": arm})
-    return StudyResults("exp5", settings, table, verdicts, runs=records, labels=metrics.LABELS)
+    return StudyResults("exp5", settings, table, printed_names("exp5"), verdicts, runs=records)
 
 
 @pytest.fixture(scope="session")
@@ -276,7 +277,7 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Pa
     results = computed_results(evidence=True)
     folder = tmp_path_factory.mktemp("computed") / "exp5"
     with write_folder(folder) as partial:
-        draw_results(results, figures, metrics, partial, CITED)
+        draw_results(results, figures, partial, CITED)
     return results, folder
 
 

@@ -48,7 +48,7 @@ def test_the_symbols_of_the_reports_are_mathematics():
 
 def test_tables_have_rules_and_escaped_cells():
     frame = pd.DataFrame({"Model & tier": ["A′_1", "[x]"], "n%": ["1", "−2"]})
-    text = latex_table(Table("t", "50 % of it", frame, "A note.", ("n%",)), "tab:t")
+    text = latex_table(Table(frame, ("n%",), {}, "50 % of it", "A note."), "tab:t")
     for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}{lr}"):
         assert rule in text
     assert r"Model \& tier & n\%" in text

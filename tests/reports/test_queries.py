@@ -9,11 +9,14 @@ from journeylab.reports.queries import answer
 from journeylab.wording.queries import cited
 from journeylab.wording.typography import in_form
 
+from ..made import named
+
 METRICS = {
     "hits@1": Metric("hits", {"tier": ("T1", "T2", "T3"), "scale": ("0.1", "1"), "heads": (1, 8)}),
     "size": Metric("size", {"of": ("text rows",)}),
     "loss": Metric("loss"),
 }
+NAMES = named(labels={"x": "X", "z": "Z"}, metrics=METRICS)
 ROWS = [
     ("a", "x", 0, "hits@1", "T1", "0.1", 1.0, None, 0.5),
     ("a", "x", 1, "hits@1", "T1", "0.1", 8.0, None, 0.7),
@@ -27,7 +30,7 @@ COLUMNS = ["arm", "variant", "seed", "metric", "tier", "scale", "heads", "of", "
 @pytest.fixture
 def results() -> StudyResults:
     table = pd.DataFrame(ROWS, columns=COLUMNS).assign(study="exp1")
-    return StudyResults("exp1", StudySettings(), table, labels={"x": "X", "z": "Z"})
+    return StudyResults("exp1", StudySettings(), table, NAMES)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +55,7 @@ def results() -> StudyResults:
     ],
 )
 def test_a_key_is_metric_levels_and_reduction(results, key, value):
-    assert answer(results, METRICS, [key]) == {key: pytest.approx(value)}
+    assert answer(results, [key]) == {key: pytest.approx(value)}
 
 
 @pytest.mark.parametrize(
@@ -65,7 +68,7 @@ def test_a_key_is_metric_levels_and_reduction(results, key, value):
 )
 def test_an_unknown_or_ambiguous_key_is_one_line(results, key, message):
     with pytest.raises(UserError) as error:
-        answer(results, METRICS, [key])
+        answer(results, [key])
     assert str(error.value).startswith(f"report.typ of exp1: {key} ")
     assert message in str(error.value)
     assert "\n" not in str(error.value)

@@ -19,7 +19,7 @@ from journeylab.reports.draw import draw_results
 from journeylab.reports.first_page import first_sentence
 from journeylab.reports.tables import verdict_tables
 from journeylab.reports.typeset import compile_report, describe
-from journeylab.studies.exp5_ssm_bridge import figures, metrics
+from journeylab.studies.exp5_ssm_bridge import figures
 from journeylab.wording.rows import COARSE
 from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import headline
@@ -80,7 +80,7 @@ def test_drawn_files_are_sealed_and_byte_stable(computed, tmp_path):
     verify(folder)
     again = tmp_path / "again"
     with write_folder(again) as partial:
-        draw_results(results, figures, metrics, partial, CITED)
+        draw_results(results, figures, partial, CITED)
     names = sorted(p.relative_to(folder) for p in folder.rglob("*") if p.is_file())
     assert {"numbers.tex", "figures", "tables"} <= {name.parts[0] for name in names}
     for name in names:
@@ -472,9 +472,9 @@ def test_the_table_of_claims_has_seeds_where_rows_differ():
     assert list(frame["Verdict"])[2] == "inconclusive (settled)"
     assert tables["verdicts"].notes.startswith("12 to 36 seeds.")
     assert tables["secondary"].notes.startswith("12 seeds.")
-    for table in verdict_tables(trained_verdicts(evidence=True)).values():
+    for name, table in verdict_tables(trained_verdicts(evidence=True)).items():
         assert "Seeds" not in table.frame.columns
-        assert table.name == "certificates" or table.notes.startswith("12 seeds.")
+        assert name == "certificates" or table.notes.startswith("12 seeds.")
 
 
 def test_the_figure_of_looks_stands_once_below_the_verdicts(records, prose, tmp_path):

@@ -4,6 +4,8 @@ from journeylab.records.plans import Plan
 from journeylab.records.runs import RunRecord, SeedOutcome, Training, describe_run
 from journeylab.reports.tables import fairness
 
+from ..made import named
+
 
 def run_of(arm: str, **data: int) -> RunRecord:
     settings = {"training": {"steps": 300, "learning_rate": 0.01}, "data": data}
@@ -14,7 +16,7 @@ def run_of(arm: str, **data: int) -> RunRecord:
 
 
 def test_costs_are_per_seed_if_every_seed_has_one_world():
-    table = fairness([run_of("one"), run_of("none", worlds=1)], "", {}, {})
+    table = fairness([run_of("one"), run_of("none", worlds=1)], named())
     assert "Worlds" not in table.frame
     assert table.notes.startswith(
         "Parameters, FLOPs of training as implemented, tokens and steps are per seed."
@@ -22,7 +24,7 @@ def test_costs_are_per_seed_if_every_seed_has_one_world():
 
 
 def test_costs_are_per_world_and_worlds_are_counted_if_a_seed_has_several():
-    table = fairness([run_of("one"), run_of("four", worlds=4)], "", {}, {})
+    table = fairness([run_of("one"), run_of("four", worlds=4)], named())
     assert table.frame[["Seeds", "Worlds", "Steps"]].to_numpy().tolist() == [
         ["2", "1", "300"],
         ["2", "4", "300"],

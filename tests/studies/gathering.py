@@ -89,9 +89,8 @@ def gather(
         study,
         settings,
         pd.concat(tables, ignore_index=True),
+        catalogue.printed_names(study),
         curves=pd.DataFrame(curves) if curves else None,
-        labels=catalogue.labels(study),
-        arms=catalogue.arms(study),
     )
 
 

@@ -47,7 +47,7 @@ def test_no_dataset_depends_on_the_training_engine(study: str) -> None:
 
 @pytest.mark.parametrize(("study", "run"), COMPUTED)
 def test_computed_rows_are_declared_unique_and_the_same_again(study: str, run: RunSettings) -> None:
-    metrics = catalogue.metrics_part(study).METRICS
+    metrics = catalogue.printed_names(study).metrics
     job = catalogue.computation(study, shrink(run.settings))
 
     def compute() -> pd.DataFrame:

@@ -16,6 +16,7 @@ from journeylab.claims.schema import StudyClaims
 from journeylab.config import TrainedArm
 from journeylab.plotting import StudyResults, Table
 from journeylab.records.fingerprint import closure
+from journeylab.reports.draw import with_words
 from journeylab.reports.queries import answer
 from journeylab.wording.queries import cited
 from journeylab.wording.typography import Number
@@ -83,10 +84,15 @@ def test_the_first_figure_fits_on_the_first_page(study: str, drawn_of: Figures) 
     assert drawn_of(study)[first].get_figheight() * 2.54 <= HIGHEST
 
 
-def test_captions_explain_the_count_of_failed_seeds(study: str, marks_of: Marks) -> None:
+def test_captions_explain_the_count_of_failed_seeds(
+    study: str, results_of: Results, tables_of: Tables, marks_of: Marks
+) -> None:
     """“Symbols as before” is enough after a caption that explains ✗."""
     marks, explained = marks_of(study), False
-    for name, (_, caption) in catalogue.figures_part(study).FIGURES.items():
+    results, made = results_of(study), catalogue.figures_part(study).FIGURES
+    captions, _ = with_words(results, made, {}, numbers_of(study, results, tables_of(study)))
+    for name in made:
+        caption = captions[name]
         explained |= "✗" in caption
         if marks.get(name):
             assert "✗" in caption or (explained and re.search(AS_BEFORE, caption)), name
@@ -132,7 +138,6 @@ def test_a_study_without_trained_runs_can_be_reported(
 
 def test_tables_are_text_and_their_numeric_columns_exist(study: str, tables_of: Tables) -> None:
     for name, table in tables_of(study).items():
-        assert table.name == name
         assert set(table.numeric) <= set(table.frame.columns), name
         for cell in table.frame.to_numpy().flat:
             assert isinstance(cell, str), name
@@ -169,8 +174,9 @@ def printed_name(study: str, claims: StudyClaims, term: Term) -> object:
     if isinstance(term, Difference):
         return tuple(printed_name(study, claims, part) for part in term.difference)
     if isinstance(term, Cell):
-        labels, arms = catalogue.labels(study), catalogue.arms(study)
-        variant, arm = labels.get(term.variant, term.variant), arms.get(term.arm, term.arm)
+        names = catalogue.printed_names(study)
+        variant = names.labels.get(term.variant, term.variant)
+        arm = names.arms.get(term.arm, term.arm)
         return variant, arm, claims.measures[term.measure].label
     return term
 
@@ -184,8 +190,8 @@ def counts_in(figure: Figure) -> set[str]:
 
 def numbers_of(study: str, results: StudyResults, tables: Mapping[str, Table]) -> dict[str, Number]:
     """The numbers of a report but those of claims; an unknown key is an error."""
-    part, metrics = catalogue.figures_part(study), catalogue.metrics_part(study).METRICS
+    part = catalogue.figures_part(study)
     own: dict[str, Number] = dict(part.numbers(results)) if hasattr(part, "numbers") else {}
     for table in tables.values():
         own |= table.numbers
-    return own | answer(results, metrics, sorted(cited(catalogue.prose(study)).keys() - own.keys()))
+    return own | answer(results, sorted(cited(catalogue.prose(study)).keys() - own.keys()))

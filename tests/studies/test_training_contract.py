@@ -128,7 +128,7 @@ def felt(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def test_measurements_are_declared_and_none_is_repeated(small: Small) -> None:
     study, run = small.study, small.run
-    metrics = catalogue.metrics_part(study).METRICS
+    metrics = catalogue.printed_names(study).metrics
     section = QUICK.studies[study].section("evaluation")
     few = catalogue.evaluation_settings(study, section.model_dump() | FEW.get(study, {}))
     parts, named = (
@@ -219,9 +219,10 @@ def test_an_unknown_variant_is_refused_with_the_accepted_ones(study: str) -> Non
 @pytest.mark.parametrize("study", SMALL)
 def test_every_variant_has_a_printed_name_of_its_own(study: str) -> None:
     settings = configured().studies[study]
-    catalogue.check_words(study, settings)
     runs = list(settings.trained())
-    labels, arms = catalogue.labels(study), catalogue.arms(study)
+    names = catalogue.printed_names(study)
+    labels, arms = names.labels, names.arms
+    assert {variant for _, variant in runs} <= labels.keys()
     printed = {(arms.get(arm, arm), labels.get(variant, variant)) for arm, variant in runs}
     assert len(printed) == len(runs)
-    assert all(metric.label for metric in catalogue.metrics_part(study).METRICS.values())
+    assert all(metric.label for metric in catalogue.printed_names(study).metrics.values())

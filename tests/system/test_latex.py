@@ -15,7 +15,7 @@ from journeylab.plotting import Table
 from journeylab.records.files import read_json, write_folder
 from journeylab.reports.draw import draw_results
 from journeylab.reports.latex import latex_macros, latex_table
-from journeylab.studies.exp5_ssm_bridge import figures, metrics
+from journeylab.studies.exp5_ssm_bridge import figures
 
 from ..made import git
 from ..reports.conftest import CITED, computed_results, exact
@@ -59,7 +59,7 @@ def drawn(tmp_path_factory):
     verdicts = results.verdicts.model_copy(update={"verdicts": (verdict,)})
     folder = tmp_path_factory.mktemp("latex") / "exp5"
     with write_folder(folder) as partial:
-        draw_results(replace(results, verdicts=verdicts), figures, metrics, partial, CITED)
+        draw_results(replace(results, verdicts=verdicts), figures, partial, CITED)
     return folder
 
 
@@ -146,7 +146,7 @@ def test_any_text_in_a_cell_compiles(tmp_path):
     words = ["[x]", "--", "\\\\", "\\end{table}", "%", "a\n\nb", "`` ''", "_^", "~", "\\input{x}"]
     frame = pd.DataFrame({"& head": mixed + words})
     (tmp_path / "t.tex").write_text(
-        latex_table(Table("t", "".join(words), frame, "".join(words)), "tab:t"), encoding="ascii"
+        latex_table(Table(frame, (), {}, "".join(words), "".join(words)), "tab:t"), encoding="ascii"
     )
     every = {f"x.{i}": character for i, character in enumerate(characters)}
     (tmp_path / "n.tex").write_text(latex_macros(every), encoding="ascii")

@@ -221,7 +221,7 @@ def test_texts_are_only_texts_in_pdf_html_and_latex(project: Copy, tally: Tally)
 def test_hostile_cells_compile_as_text(tmp_path: Path, tally: Tally) -> None:
     frame = pd.DataFrame({"a": PAYLOADS, "b": list(reversed(PAYLOADS))}).astype(str)
     for first in range(0, len(frame), 20):
-        table = latex_table(Table("t", "c", frame[first : first + 20], "caption"), "tab:t")
+        table = latex_table(Table(frame[first : first + 20], (), {}, "c", "caption"), "tab:t")
         (tmp_path / "t.tex").write_text(table, encoding="ascii")
         done = compile_latex(tmp_path, r"\input{t}")
         assert done.returncode == 0, done.stdout[-2000:]

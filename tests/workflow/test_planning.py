@@ -10,7 +10,6 @@ import pytest
 import yaml
 from docutils.core import publish_parts
 
-from journeylab import catalogue
 from journeylab.claims.effects import Every, cells
 from journeylab.claims.schema import PILOT, is_read
 from journeylab.config import TrainedArm, UserError, read_yaml
@@ -155,25 +154,6 @@ def test_a_report_prints_the_verdicts_of_the_previous_revision(tmp_path: Path) -
     kept.unlink()
     with pytest.raises(UserError, match=r"exp5-r1\.json is missing"):
         judged()
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [
-        ("QUESTION", "", r"QUESTION: .* ends in \?$"),
-        ("QUESTION", "Do triples transfer to text.", r"QUESTION: .* ends in \?$"),
-        ("LABELS", {"Cprime": None}, "LABELS: write the printed name of 7a/Cprime"),
-    ],
-)
-def test_a_study_without_a_question_or_a_printed_name_is_refused_before_anything_runs(
-    name: str, value: Any, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    part = catalogue.metrics_part("exp7")
-    if isinstance(value, dict):  # the labels to leave out
-        value = {key: text for key, text in vars(part)[name].items() if key not in value}
-    monkeypatch.setattr(part, name, value)
-    with pytest.raises(UserError, match=rf"^metrics\.py of exp7: {expected}"):
-        planned()
 
 
 def test_a_caption_is_printed_as_written(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from journeylab.catalogue import metrics_part
+from journeylab.catalogue import printed_names
 from journeylab.commands.check import check_plan, override
 from journeylab.commands.results import CONFIG, current_plan, read_verdicts
 from journeylab.config import UserError
@@ -61,7 +61,7 @@ def _study(plan: WorkflowPlan, study: str, project: Path) -> Study:
     states = plan.registrations(study, [(each.run, each.host) for each in recorded])
     return Study(
         name=study,
-        title=metrics_part(study).TITLE,
+        title=printed_names(study).title,
         table=read_study_table(root, study),
         exploratory=tuple(row for row, state in states.items() if state.exploratory),
         commits=tuple({e.host.commit for e in recorded if e.host.commit}),

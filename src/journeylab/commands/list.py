@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from journeylab.catalogue import metrics_part
+from journeylab.catalogue import printed_names
 from journeylab.commands.results import CONFIG, current_plan
 from journeylab.config import UserError
 from journeylab.records.runs import read_run
@@ -21,7 +21,7 @@ def list_studies(config: Annotated[Path, CONFIG] = Path("config.yaml")) -> None:
         jobs, seeds = plan.jobs[study], plan.seeds(study)
         taken = plan.taken_so_far(study).seeds.select(jobs)
         most = f", at most {len(jobs)} if claims stay open" if len(taken) < len(jobs) else ""
-        typer.echo(f"{study}  {metrics_part(study).TITLE}")
+        typer.echo(f"{study}  {printed_names(study).title}")
         typer.echo(
             f"    {_done(plan, study, taken)} of {len(taken)} runs done{most}, "
             f"seeds {seeds.all[0]} to {seeds.all[-1]}"

@@ -15,7 +15,7 @@ from journeylab.config import UserError, read_yaml
 from journeylab.records.files import write_atomic
 from journeylab.records.fingerprint import PROJECT_STUDIES as OWN
 
-MODULES = ("__init__", "settings", "metrics", "data", "models", "measure", "compute", "figures")
+MODULES = ("__init__", "settings", "data", "models", "measure", "compute", "figures")
 CONFIG, CLAIMS, THEOREMS = "config.yaml", "claims", "claims/theorems.yaml"
 EXAMPLE = "prop:example"
 """The theorem that the claims of a new study name."""
@@ -86,7 +86,8 @@ def study_names(folder: str, package: str) -> dict[str, str]:
 def study_files(names: Mapping[str, str], modules: Path, tests: Path) -> dict[Path, str]:
     """The text of every module and of the tests of a study, by path."""
     texts = {modules / f"{part}.py": filled("study", f"{part}.py", names) for part in MODULES}
-    texts[modules / "report.typ"] = filled("study", "report.typ", names)
+    for file in ("names.yaml", "report.typ"):
+        texts[modules / file] = filled("study", file, names)
     texts[tests / f"test_{names['study']}.py"] = filled("study", "test.py", names)
     return texts
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from journeylab.catalogue import arms, labels, study_folder
+from journeylab.catalogue import printed_names, study_folder
 from journeylab.claims.reference import read_reference
 from journeylab.claims.register import read_register
 from journeylab.claims.registration import read_history, registrations
@@ -62,8 +62,8 @@ def read_verdicts(root: Path, study: str) -> StudyVerdicts:
 
 def read_rows(root: Path, study: str, register: Register) -> StudyRows:
     """The same with the words of a register."""
-    claims = register.studies.get(study)
-    return in_words(read_verdicts(root, study), claims, labels(study), arms(study))
+    claims, printed = register.studies.get(study), printed_names(study)
+    return in_words(read_verdicts(root, study), claims, printed.labels, printed.arms)
 
 
 def reference_rows(study: str, register: Register) -> StudyRows | None:
@@ -72,7 +72,8 @@ def reference_rows(study: str, register: Register) -> StudyRows | None:
     known = read_reference(path) if path.exists() else None
     if known is None or known.revision != claims.revision:
         return None
-    return recorded_rows(known, claims, labels(study), arms(study))
+    printed = printed_names(study)
+    return recorded_rows(known, claims, printed.labels, printed.arms)
 
 
 def answer_text(

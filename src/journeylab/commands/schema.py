@@ -1,4 +1,4 @@
-"""JSON schemas of config.yaml, response.yaml, answer.yaml and claims/, for editors."""
+"""JSON schemas of config.yaml, response.yaml, answer.yaml, names.yaml and claims/, for editors."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,6 +16,7 @@ from journeylab.commands.results import OUTPUT
 from journeylab.config import Config
 from journeylab.records.files import write_json
 from journeylab.reports.answers import Answer
+from journeylab.wording.names import Names
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -54,6 +55,7 @@ SCHEMAS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "theorems": partial(_file_schema, "claims/theorems.yaml", Theorems),
     "statements": partial(_file_schema, "claims/statements.yaml", Statements),
     "answer": partial(_file_schema, "answer.yaml", Answer),
+    "names": partial(_file_schema, "names.yaml", Names),
     "response": partial(_file_schema, "response.yaml", Response),
 }
 """The schema of every kind of file, by its name in ``build/schemas``."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import typer
 
-from journeylab.catalogue import metrics_part
+from journeylab.catalogue import printed_names
 from journeylab.claims.schema import Register
 from journeylab.commands.results import (
     RECORDED,
@@ -67,8 +67,8 @@ def _answers(known: list[_Known], *, markdown: bool) -> Iterator[str]:
     for rows, registered in known:
         study = rows.study
         text = answer_text(rows, registered, theorems)
-        words = metrics_part(study)
-        lines.append((study, words.TITLE, words.QUESTION, text))
+        words = printed_names(study)
+        lines.append((study, words.title, words.question, text))
     if markdown:
         linked = [
             (f"[{title.partition(':')[0]}](docs/gallery/{study}.pdf)", text)

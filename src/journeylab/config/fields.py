@@ -1,5 +1,6 @@
 """Types of fields: names, numbers, folders, files, and the base of all records."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field
@@ -124,7 +125,16 @@ Labels = Mapping[str, str]
 """Printed names of variants or arms; a name without an entry is printed as it is."""
 
 
-Factors = dict[str, tuple[str | int, ...]]
+def _listed(levels: Any) -> Any:
+    """The levels one by one: ``1..3`` is 1, 2, 3."""
+    found: list[Any] = []
+    for level in levels if isinstance(levels, list | tuple) else [levels]:
+        ends = re.fullmatch(r"(\d{1,4})\.\.(\d{1,4})", level) if isinstance(level, str) else None
+        found += range(int(ends[1]), int(ends[2]) + 1) if ends else [level]
+    return found
+
+
+Factors = dict[str, Annotated[tuple[str | int, ...], BeforeValidator(_listed)]]
 """Factors of a metric by name, with their levels."""
 
 

@@ -17,6 +17,8 @@ DEEPEST, LARGEST, LONGEST_TEXT = 40, 20_000, 1_000_000
 WIDEST = 1_000
 """Largest number of keys of a mapping."""
 NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+_KEY = r"[A-Za-z0-9][A-Za-z0-9_.@-]*"
+"""Keys of mappings: names, also of metrics such as hits@1; :data:`NAME` is safe in paths."""
 LONGEST_NAME = 64
 _LARGEST_INTEGER = 2**63 - 1
 _TAGS = ("null", "bool", "int", "float", "str", "timestamp", "seq", "map")
@@ -79,7 +81,7 @@ def check_plain(content: object, file: str) -> None:
         if isinstance(value, Mapping):
             for key in value:
                 if not _is_key(key):
-                    raise UserError(f"{where} key {shown(key)}: write a name of [A-Za-z0-9_.-]")
+                    raise UserError(f"{where} key {shown(key)}: write a name of [A-Za-z0-9_.@-]")
             waiting += [((*at, key), inner) for key, inner in value.items()]
         elif isinstance(value, list | tuple):
             waiting += [((*at, index), inner) for index, inner in enumerate(value)]
@@ -89,7 +91,7 @@ def check_plain(content: object, file: str) -> None:
 
 def _is_key(key: object) -> bool:
     if isinstance(key, str):
-        return len(key) <= LONGEST_NAME and re.fullmatch(NAME, key) is not None
+        return len(key) <= LONGEST_NAME and re.fullmatch(_KEY, key) is not None
     return type(key) is int and abs(key) <= _LARGEST_INTEGER
 
 

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ValidationError
 from journeylab.config.errors import UserError, accepted, dotted, shown
 
 M = TypeVar("M", bound=BaseModel)
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+"""Errors of pydantic for a key that a model, or a dataclass, does not have."""
 
 
 def build(model: type[M], content: Any, file: str, at: tuple[str, ...] = ()) -> M:
@@ -24,14 +26,14 @@ def build(model: type[M], content: Any, file: str, at: tuple[str, ...] = ()) -> 
 def explain(error: ValidationError, model: type[BaseModel], file: str, at: tuple[str, ...]) -> str:
     """The first problem of a validation as one line: file, key, value, what would be right."""
     # A misspelt key also leaves a key missing: report the misspelt key first.
-    problem = min(error.errors(), key=lambda entry: entry["type"] != "extra_forbidden")
+    problem = min(error.errors(), key=lambda entry: entry["type"] not in _UNKNOWN)
     loc = tuple(
         part for part in map(str, problem["loc"]) if part != "[key]" and not part.startswith("(")
     )
     key = dotted(at + loc)
     where = f"{file}: {key}:" if key else f"{file}:"
     value = problem["input"]
-    if problem["type"] == "extra_forbidden":
+    if problem["type"] in _UNKNOWN:
         known = _keys_at(model, tuple(map(str, problem["loc"][:-1])))
         return f"{where} unknown key;{accepted(loc[-1], known)}"
     if problem["type"] == "missing":

@@ -47,14 +47,12 @@ def undertrained(results: StudyResults) -> dict[str, int]:
     return {"runs.finished": len(tier1), "runs.undertrained": below}
 
 
-def tier_cells(
-    results: StudyResults, run: RunName, gate: float, own: dict[str, str | int]
-) -> dict[str, str]:
+def tier_cells(results: StudyResults, run: RunName, own: dict[str, str | int]) -> dict[str, str]:
     """Return a run's cells of the table of hits@1: tiers 1 to 3, tier 2 in its ``own`` format, and
-    the number of trained seeds, whose hits@1 at tier 1 is at least ``gate``.
+    the number of trained seeds, whose hits@1 at tier 1 is at least the gate.
     """
     tiers = {tier: results.values("hits@1", run, **PRIMARY, tier=tier) for tier in TIERS}
-    trained = int((tiers["T1"] >= gate).sum())
+    trained = int((tiers["T1"] >= gate_of(results)).sum())
     return {
         **{f"Tier {tier[1:]}": summary(values, 2) for tier, values in tiers.items()},
         "T2, own format": summary(results.values("hits@1", run, **own, tier="T2"), 2),
@@ -65,9 +63,7 @@ def tier_cells(
 def hits_table(
     results: StudyResults,
     heads: tuple[str, str],
-    gate: float,
     own: Callable[[RunName], dict[str, str | int]],
-    notes: str,
 ) -> Table:
     """Return the table of hits@1 with the runs below ``heads``: “Model” and the name of the arms.
 
@@ -78,14 +74,8 @@ def hits_table(
     for run in results.present():
         arm, label = results.arms.get(run[0], run[0]), results.labels.get(run[1], run[1])
         named = {head: label if head == "Model" else arm for head in heads}
-        rows.append(named | tier_cells(results, run, gate, own(run)))
+        rows.append(named | tier_cells(results, run, own(run)))
     tiers = {tier: ("hits@1", PRIMARY | {"tier": tier}) for tier in TIERS}
     native = {"tier": "T2", "format": "kg", "candidates": "all"}
-    return table(
-        "hits",
-        "hits@1 among all entities, template 0: median (mean) over seeds.",
-        rows,
-        notes,
-        words=2,
-        numbers=medians(results, "hits", "", {**tiers, "T2 kg": ("hits@1", native)}).numbers,
-    )
+    numbers = medians(results, {**tiers, "T2 kg": ("hits@1", native)}).numbers
+    return table(rows, words=2, numbers=numbers)

@@ -1,8 +1,8 @@
-"""The figures of a study: a table of names, how each is drawn, and its caption."""
+"""The figures of a study: a table of names, and how each is drawn."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -19,21 +19,15 @@ from journeylab.plotting.plots import (
 from journeylab.plotting.results import Level, StudyResults, in_print_order
 from journeylab.plotting.style import Style, styles
 
-
-class Drawn(NamedTuple):
-    """How a figure is drawn, and its caption; ``draw`` returns None where its runs are missing."""
-
-    draw: Callable[[StudyResults], Figure | None]
-    caption: str
-
-
-Figures = Mapping[str, Drawn]
+Draw = Callable[[StudyResults], Figure | None]
+"""Draws a figure, or returns None where its runs are missing."""
+Figures = Mapping[str, Draw]
 """The figures of a study by name; the first stands on the first page of its report."""
 
 
 def draw_figures(figures: Figures, results: StudyResults) -> dict[str, Figure]:
     """The figures for which there are results, by name."""
-    made = {name: each.draw(results) for name, each in figures.items()}
+    made = {name: draw(results) for name, draw in figures.items()}
     return {name: figure for name, figure in made.items() if figure is not None}
 
 
@@ -85,7 +79,6 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 def multiples(
-    caption: str,
     metrics: str | Mapping[str, str | tuple[str, Where]],
     where: Where | Callable[[StudyResults], Where] = _NONE,
     *,
@@ -98,7 +91,7 @@ def multiples(
     shown: Mapping[str, Style] | Iterable[str] | None = None,
     lines: Lines | Callable[[StudyResults, Any, pd.DataFrame], Lines] = _NONE,
     **options: Any,
-) -> Drawn:
+) -> Draw:
     """A figure of small multiples: a metric at some levels, filtered, named, and drawn in panels.
 
     Several ``metrics`` by title, each with levels of its own if it is a pair, have their titles in
@@ -136,7 +129,7 @@ def multiples(
             **options,
         )
 
-    return Drawn(draw, caption)
+    return draw
 
 
 def _styles(

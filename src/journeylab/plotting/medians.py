@@ -5,7 +5,6 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from journeylab.config import Metric
 from journeylab.plotting.results import Level, Places, StudyResults, Table, in_print_order, median
 from journeylab.wording.queries import in_key
 from journeylab.wording.typography import plain
@@ -16,12 +15,9 @@ Columns = dict[str, tuple[str, Mapping[str, Level]]]
 
 def medians(
     results: StudyResults,
-    name: str,
-    caption: str,
     columns: Mapping[str, tuple[str, Mapping[str, Level]]],
     arms: Level = (),
     by: tuple[str, ...] = ("arm", "variant"),
-    notes: str = "",
     places: Places = plain,
     titles: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> Table:
@@ -39,7 +35,7 @@ def medians(
         if rows.empty:  # without the columns of its factors
             continue
         if rows.duplicated([*by, "seed"]).any():
-            raise ValueError(f"{results.study}: {name}: {head}: choose levels of all its factors")
+            raise ValueError(f"{results.study}: {head}: choose levels of all its factors")
         for group, values in rows.groupby(list(by), sort=False)["value"]:
             levels = tuple(map(_text, group))
             numbers[_key(*levels, head)] = float(values.median())
@@ -63,12 +59,10 @@ def medians(
     frame = pd.DataFrame(table)
     if isinstance(arms, str):
         frame = frame.drop(columns="Arm", errors="ignore")
-    return Table(name, caption, frame, notes, tuple(columns) if table else (), numbers)
+    return Table(frame, tuple(columns) if table else (), numbers)
 
 
-def ranges(
-    results: StudyResults, metrics: Mapping[str, Metric], by: Mapping[str, tuple[str, ...]]
-) -> Table:
+def ranges(results: StudyResults, by: Mapping[str, tuple[str, ...]]) -> Table:
     """The smallest and the largest value of metrics that are computed exactly.
 
     ``by`` names the factors of each metric whose levels have rows of their own. The largest
@@ -80,17 +74,18 @@ def ranges(
         known = results.pool(metric).assign(all="all cases")
         if known.empty:  # without the columns of its factors
             continue
+        label = results.names.metrics[metric].label
         for levels, values in known.groupby([*(factors or ["all"])], sort=False)["value"]:
             ends = {"Smallest": float(values.min()), "Largest": float(values.max())}
             rows.append(
-                {"Measured": metrics[metric].label, "At": ", ".join(map(_text, levels))}
+                {"Measured": label, "At": ", ".join(map(_text, levels))}
                 | {head: plain(value) for head, value in ends.items()}
             )
             at = [_text(level) for level in levels] if factors else []
             numbers |= {_key(metric, *at, head): value for head, value in ends.items()}
     caption = "Checks, and controls that must fail: the extreme values over all cases."
     numeric = ("Smallest", "Largest") if rows else ()
-    return Table("checks", caption, pd.DataFrame(rows), "", numeric, numbers)
+    return Table(pd.DataFrame(rows), numeric, numbers, caption)
 
 
 def _text(level: object) -> str:

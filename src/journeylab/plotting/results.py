@@ -9,9 +9,10 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from journeylab.config import StudySettings, TrainedArm
+from journeylab.config import Labels, StudySettings, TrainedArm
 from journeylab.plotting.style import Style, styles
 from journeylab.records.runs import RunRecord
+from journeylab.wording.names import Names
 from journeylab.wording.rows import StudyRows
 from journeylab.wording.typography import fixed
 
@@ -33,18 +34,26 @@ class StudyResults:
 
     ``measurements`` is tidy: study, arm, variant, seed (empty for a run that is computed once),
     metric, factors…, value. ``curves`` exists if the study trains: study, arm, variant, seed, step,
-    metric, value. Failed seeds have no rows in either; they are listed in ``runs``. ``labels`` and
-    ``arms`` are the printed names of variants and arms, in the order of figures.
+    metric, value. Failed seeds have no rows in either; they are listed in ``runs``.
     """
 
     study: str
     settings: StudySettings
     measurements: pd.DataFrame
+    names: Names
     verdicts: StudyRows | None = None
     curves: pd.DataFrame | None = None
     runs: tuple[RunRecord, ...] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)
-    arms: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> Labels:
+        """The printed names of variants, in the order of figures."""
+        return self.names.labels
+
+    @property
+    def arms(self) -> Labels:
+        """The printed names of arms, in the order of figures."""
+        return self.names.arms
 
     @cached_property
     def styles(self) -> dict[str, Style]:
@@ -173,15 +182,14 @@ class Table:
 
     The frame's columns are the heads and its cells are printed as they are: format numbers first.
     Columns named in ``numeric`` are aligned to the right. ``numbers`` are cells that can be cited,
-    by their keys.
+    by their keys. The caption and the notes of a study's own table are those of its ``names.yaml``.
     """
 
-    name: str
-    caption: str
     frame: pd.DataFrame
-    notes: str = ""
-    numeric: tuple[str, ...] = field(default=())
+    numeric: tuple[str, ...] = ()
     numbers: Mapping[str, float] = field(default_factory=dict)
+    caption: str = ""
+    notes: str = ""
 
 
 def summary(values: "pd.Series[float]", places: int = 3) -> str:
@@ -200,17 +208,13 @@ def median(values: "pd.Series[float]", places: Places = 3) -> str:
 
 
 def table(
-    name: str,
-    caption: str,
     rows: Sequence[Mapping[str, str]] | pd.DataFrame,
-    notes: str = "",
-    *,
     words: int = 1,
     numbers: Mapping[str, float] | None = None,
 ) -> Table:
     """A table of rows by head; all columns but the first ``words`` are numeric."""
     frame = pd.DataFrame(rows)
-    return Table(name, caption, frame, notes, tuple(map(str, frame.columns[words:])), numbers or {})
+    return Table(frame, tuple(map(str, frame.columns[words:])), numbers or {})
 
 
 def _having(rows: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:

@@ -21,9 +21,7 @@ def read_trials(module: str | Path) -> pd.DataFrame:
     return trials.reindex(columns=[*trials.columns, *({"case", "note"} - {*trials})], fill_value="")
 
 
-def tabulate_trials(
-    results: StudyResults, module: str, value: str, caption: str, notes: str
-) -> Table:
+def tabulate_trials(results: StudyResults, module: str, value: str) -> Table:
     """The trials beside a module of the study, as its table ``search``.
 
     A row is a run: all points that were tried, rate and scale, each with its ``value``. The steps
@@ -42,8 +40,7 @@ def tabulate_trials(
         row["Steps"] = usual
         row[f"Rate × scale: {value}"] = "; ".join(_print_trial(point, usual) for point in points)
         rows.append(row)
-    notes = f"*: the settings of the study. {notes}"
-    return Table("search", caption, pd.DataFrame(rows), notes, ("Steps",))
+    return Table(pd.DataFrame(rows), ("Steps",))
 
 
 def _print_trial(trial: Mapping[Any, str], usual: str) -> str:

@@ -147,9 +147,9 @@ STAGES: Mapping[str, Stage] = {
         plan="{study}/draw.json",
         outputs={"manifest": f"reports/{{study}}/{MANIFEST}"},
         reads=("measurements", "verdicts", "runs"),
-        parts=("settings", "metrics", "figures"),
+        parts=("settings", "figures"),
         libraries=("matplotlib", "numpy", "scipy", "seaborn"),
-        assets=("plotting/*.mplstyle", "{study}/*.csv"),
+        assets=("plotting/*.mplstyle", "{study}/names.yaml", "{study}/*.csv"),
     ),
     "typeset": Stage(
         purpose="Typeset the report of a study.",

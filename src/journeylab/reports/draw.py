@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,21 +10,23 @@ from typing import Protocol
 
 import pandas as pd
 
-from journeylab.config import Metric
+from journeylab.config import UserError, accepted
 from journeylab.plotting import Figures, StudyResults, Table, draw_figures, save, stopping, styled
+from journeylab.plotting.captions import SENTENCES
 from journeylab.records.files import MANIFEST, write_json
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers, with_own_keys
 from journeylab.reports.queries import answer
 from journeylab.reports.tables import fairness, printed_table, verdict_tables
-from journeylab.wording.typography import Number
+from journeylab.wording.names import FILE, TableText
+from journeylab.wording.typography import Number, in_form, plain
 
 _LOOKS = (
     "The number of seeds at which the looks at each claim ended. Markers and words say how: "
     "supported or refuted; withheld, since a prerequisite is not met; or inconclusive: settled "
     "if no further seeds up to the last look could decide the claim, and else open."
 )
-
+_PLACE = re.compile(r"\{(?P<key>[a-z][\w.-]*)(?::(?P<form>\w+))?\}")
 
 DRAWN = {MANIFEST, "content.json", "figures", "numbers.json", "numbers.tex", "tables"}
 """What the sealed folder of :func:`draw_results` holds."""
@@ -42,24 +45,8 @@ class FiguresPart(Protocol):
         """The tables by name."""
 
 
-class MetricsPart(Protocol):
-    """``metrics.py``: the study's words; it may also have ``LABELS`` of variants and ``ARMS``.
-
-    ``QUESTION`` is what the study asks, in one sentence that ends in a question mark.
-    """
-
-    TITLE: str
-    QUESTION: str
-    TUNING: str | Mapping[str, str]
-    METRICS: Mapping[str, Metric]
-
-
 def draw_results(
-    results: StudyResults,
-    figures: FiguresPart,
-    words: MetricsPart,
-    folder: Path,
-    cited: Iterable[str] = (),
+    results: StudyResults, figures: FiguresPart, folder: Path, cited: Iterable[str] = ()
 ) -> None:
     """Fill ``folder``: figures/*.{pdf,svg}, tables/*.{tex,json}, numbers.{tex,json}, content.
 
@@ -69,29 +56,27 @@ def draw_results(
         raise ValueError("a study is drawn after it is judged")
     for name in ("figures", "tables"):
         (folder / name).mkdir()
-    captions = {name: each.caption for name, each in figures.FIGURES.items()}
     with styled():
         made = draw_figures(figures.FIGURES, results)
         if (looks := stopping(results.verdicts)) is not None:
-            captions["looks"], made["looks"] = _LOOKS, looks
+            made["looks"] = looks
         for name, figure in made.items():
             save(figure, folder / "figures" / f"{name}.pdf")
     own = {name: table for name, table in figures.tabulate(results).items() if len(table.frame)}
+    numbers = all_numbers(results, figures, own.values(), cited)
+    (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
+    write_json(folder / "numbers.json", numbers)
+    captions, own = with_words(results, made, own, numbers)
     tables = verdict_tables(results.verdicts) | own
-    if fair := fairness(results.runs, words.TUNING, results.labels, results.arms):
+    if fair := fairness(results.runs, results.names):
         tables["fairness"] = fair
     for name, table in tables.items():
         _write_table(folder / "tables" / name, table, f"tab:{results.study}-{name}")
-    numbers = all_numbers(results, figures, words, own.values(), cited)
-    (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
-    write_json(folder / "numbers.json", numbers)
     content = {
-        "title": words.TITLE,
-        "question": words.QUESTION,
+        "title": results.names.title,
+        "question": results.names.question,
         # the first figure stands on the report's first page
-        "figures": [
-            {"name": name, "caption": text} for name, text in captions.items() if name in made
-        ],
+        "figures": [{"name": name, "caption": captions[name]} for name in made],
         "tables": list(own),
         "labels": dict(results.labels),
         "arms": dict(results.arms),
@@ -99,12 +84,47 @@ def draw_results(
     write_json(folder / "content.json", content)
 
 
-def all_numbers(
+def with_words(
     results: StudyResults,
-    figures: FiguresPart,
-    words: MetricsPart,
-    tables: Iterable[Table],
-    cited: Iterable[str],
+    figures: Iterable[str],
+    tables: Mapping[str, Table],
+    numbers: Mapping[str, Number],
+) -> tuple[dict[str, str], dict[str, Table]]:
+    """The captions of figures, and tables with theirs and with notes, as ``names.yaml`` has them.
+
+    ``{seeds}`` stands for a sentence of :data:`SENTENCES`, ``{tie}`` for a number by
+    its key, ``{tie:2}`` with two decimals.
+    Raises UserError if neither is known, and for a figure or table without a caption.
+    """
+    names, file = results.names, f"{FILE} of {results.study}"
+    known = with_own_keys(results.study, numbers) | SENTENCES
+
+    def fill(text: str, where: str) -> str:
+        def word(found: re.Match[str]) -> str:
+            key, form = found["key"], found["form"]
+            if key not in known:
+                raise UserError(f"{file}: {where}: {found[0]};{accepted(key, known)}")
+            return in_form(known[key], form) if form else plain(known[key])
+
+        return _PLACE.sub(word, text)
+
+    captions = {"looks": _LOOKS} | {
+        name: fill(text, f"figures.{name}") for name, text in names.figures.items()
+    }
+    if missing := [f"figures.{name}" for name in figures if name not in captions]:
+        raise UserError(f"{file}: {missing[0]} is missing; write its caption")
+    described = {}
+    for name, table in tables.items():
+        text = names.tables.get(name, TableText(caption=table.caption, notes=table.notes))
+        if not text.caption:
+            raise UserError(f"{file}: tables.{name} is missing; write its caption")
+        caption, notes = (fill(each, f"tables.{name}") for each in (text.caption, text.notes))
+        described[name] = replace(table, caption=caption, notes=notes)
+    return captions, described
+
+
+def all_numbers(
+    results: StudyResults, figures: FiguresPart, tables: Iterable[Table], cited: Iterable[str]
 ) -> dict[str, Number]:
     """The numbers of claims, of tables, of ``figures.py``, and those that prose alone queries."""
     assert results.verdicts is not None
@@ -113,7 +133,7 @@ def all_numbers(
         extra |= table.numbers
     known = study_numbers(results.verdicts, extra)
     queried = [key for key in cited if key not in with_own_keys(results.study, known)]
-    return study_numbers(results.verdicts, extra | answer(results, words.METRICS, queried))
+    return study_numbers(results.verdicts, extra | answer(results, queried))
 
 
 def _write_table(stem: Path, table: Table, label: str) -> None:

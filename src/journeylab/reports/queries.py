@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from difflib import get_close_matches
 
 import pandas as pd
@@ -13,14 +13,13 @@ from journeylab.wording.queries import Levels, Query, in_key, readings
 from journeylab.wording.typography import Number
 
 
-def answer(
-    results: StudyResults, metrics: Mapping[str, Metric], keys: Collection[str]
-) -> dict[str, Number]:
+def answer(results: StudyResults, keys: Collection[str]) -> dict[str, Number]:
     """The numbers of queries by key; None where no run has a value.
 
     Raises UserError for a key that means nothing, or several things. A metric, level, arm or
     variant that is declared and was not measured is no error.
     """
+    metrics = results.names.metrics
     tables = {name: results.pool(name) for name in metrics}
     measured = {name: _levels(rows, metrics[name]) for name, rows in tables.items()}
     arms = results.settings.arms

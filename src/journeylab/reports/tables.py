@@ -1,6 +1,6 @@
 """The tables every study has: verdicts, certificates, the fairness table, failures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -9,6 +9,7 @@ from journeylab.config import Labels
 from journeylab.plotting.results import Table
 from journeylab.records.runs import RunRecord
 from journeylab.wording.effects import run_text
+from journeylab.wording.names import Names
 from journeylab.wording.numbers import extreme_text, places, printed_numbers
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.typography import plain, short
@@ -28,22 +29,17 @@ def verdict_tables(study: StudyRows) -> dict[str, Table]:
     numbers = ("Seeds", "Effect", "Interval", "Detectable")
     notes = [f"{seed_numbers(study, rows)} seeds. {sources}" for rows in (judged, secondary)]
     exact = ("Value", "Cases")
-    tables = (
-        Table("verdicts", "Verdicts.", _effects(judged), notes[0] + settled, numbers),
-        Table("certificates", "Certificates.", _exact(study.exact), sources, exact),
-        Table("checks", _CODE, _checks(study.checks)),
-        Table("secondary", _SECONDARY, _effects(secondary), notes[1], numbers),
-    )
-    return {table.name: table for table in tables if len(table.frame)}
+    tables = {
+        "verdicts": Table(_effects(judged), numbers, {}, "Verdicts.", notes[0] + settled),
+        "certificates": Table(_exact(study.exact), exact, {}, "Certificates.", sources),
+        "checks": Table(_checks(study.checks), caption=_CODE),
+        "secondary": Table(_effects(secondary), numbers, {}, _SECONDARY, notes[1]),
+    }
+    return {name: table for name, table in tables.items() if len(table.frame)}
 
 
-def fairness(
-    runs: Sequence[RunRecord], tuning: str | Mapping[str, str], labels: Labels, arms: Labels
-) -> Table | None:
-    """Size, compute, data, steps and tuning of every variant; None if nothing was trained.
-
-    ``labels`` and ``arms`` name variants and arms in print.
-    """
+def fairness(runs: Sequence[RunRecord], names: Names) -> Table | None:
+    """Size, compute, data, steps and tuning of every variant; None if nothing was trained."""
     rows = []
     for (arm, variant), chunks in by_variant(runs).items():
         first = chunks[0]
@@ -53,11 +49,10 @@ def fairness(
         failed = sum(seed.status == "failed" for seed in seeds)
         settings = first.settings["training"]
         worlds = first.settings.get("data", {}).get("worlds", 1)
-        budget = tuning if isinstance(tuning, str) else tuning.get(f"{arm}/{variant}", "")
         rows.append(
             {
-                "Arm": arms.get(arm, arm),
-                "Variant": labels.get(variant, variant),
+                "Arm": names.arms.get(arm, arm),
+                "Variant": names.labels.get(variant, variant),
                 "Parameters": plain(first.training.parameters),
                 "FLOPs": plain(first.training.flops),
                 "Supervised tokens": plain(first.training.tokens),
@@ -66,7 +61,6 @@ def fairness(
                 "Seeds": plain(len(seeds)),
                 "Worlds": plain(worlds),
                 "Failed": plain(failed),
-                "Tuning": budget,
             }
         )
     if not rows:
@@ -75,12 +69,11 @@ def fairness(
     if (frame["Worlds"] == "1").all():
         frame = frame.drop(columns="Worlds")
     unit = "world of a seed" if "Worlds" in frame else "seed"
-    notes = f"Parameters, FLOPs of training as implemented, tokens and steps are per {unit}."
-    if frame["Tuning"].nunique() == 1:
-        notes += f" Tuning of every variant: {frame['Tuning'].iloc[0]}."
-        frame = frame.drop(columns="Tuning")
-    numeric = tuple(h for h in frame.columns if h not in ("Arm", "Variant", "Tuning"))
-    return Table("fairness", "Fairness table.", frame, notes, numeric)
+    notes = (
+        f"Parameters, FLOPs of training as implemented, tokens and steps are per {unit}. Tuning of "
+        f"every variant: {names.tuning}."
+    )
+    return Table(frame, tuple(frame.columns[2:]), {}, "Fairness table.", notes)
 
 
 def failures(runs: Sequence[RunRecord], labels: Labels, arms: Labels) -> list[dict[str, str]]:

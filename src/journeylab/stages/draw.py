@@ -31,9 +31,9 @@ def run(call: Call) -> None:
     measurements, verdicts = call.file("measurements"), call.file("verdicts")
     folder_of_runs = call.file("runs")
     table = read_table(measurements, plan.inputs["measurements"])
-    labels, arms = catalogue.labels(plan.study), catalogue.arms(plan.study)
-    names = {"labels": labels, "arms": arms}
-    judged = read_rows(verdicts, plan.inputs["verdicts"], plan, names)
+    names = catalogue.printed_names(plan.study)
+    in_print = {"labels": names.labels, "arms": names.arms}
+    judged = read_rows(verdicts, plan.inputs["verdicts"], plan, in_print)
     origin = read_origin(verdicts)
     if origin is None or origin.inputs["measurements"] != sha256(measurements):
         raise UserError(
@@ -42,7 +42,7 @@ def run(call: Call) -> None:
         )
     runs = judged.select(plan.runs)
     records = {name: read_run(folder_of_runs / name, key) for name, key in runs.items()}
-    figures, words = catalogue.figures_part(plan.study), catalogue.metrics_part(plan.study)
+    figures = catalogue.figures_part(plan.study)
     curves = []
     for name, record in records.items():
         if record.kind == "trained":
@@ -53,15 +53,14 @@ def run(call: Call) -> None:
         study=plan.study,
         settings=catalogue.study_settings(plan.study, plan.settings["settings"]),
         measurements=table,
+        names=names,
         verdicts=judged,
         curves=join_curves(curves),
         runs=tuple(records.values()),
-        labels=labels,
-        arms=arms,
     )
     made = plan.origin(measurements=measurements, verdicts=verdicts)
     with write_folder(call.output.parent, made) as folder:
-        draw_results(results, figures, words, folder, plan.settings["cited"])
+        draw_results(results, figures, folder, plan.settings["cited"])
 
 
 def _check_replaced(folder: Path) -> None:

@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from journeylab.catalogue import check_words, discover, metrics_part, resolve, study_folder
+from journeylab.catalogue import discover, printed_names, resolve, study_folder
 from journeylab.claims.checks import check_register
 from journeylab.claims.hashes import RunCode, row_hashes
 from journeylab.claims.ledger import LEDGER, RowLine, planned_rows, standings
@@ -179,10 +179,8 @@ class WorkflowPlan:
         return {job.folder: job for job in jobs}
 
     def _check(self) -> None:
-        metrics = {study: metrics_part(study).METRICS for study in discover()}
+        metrics = {study: printed_names(study).metrics for study in discover()}
         check_register(self.register, self.config.studies, metrics, str(self.claims))
-        for study, settings in self.config.studies.items():
-            check_words(study, settings)
 
     def warnings(self, scope: Scope | None = None) -> list[str]:
         """Matters that need a person but are not errors, such as points without an answer."""

@@ -22,14 +22,13 @@ from pathlib import Path
 
 import torch
 
-from journeylab.catalogue import check_words, load, resolve_run
+from journeylab.catalogue import load, resolve_run
 from journeylab.streams import Streams
 from journeylab.studies.exp13_published_mixers.data import generate
 from journeylab.studies.exp13_published_mixers.models import Labelling
 from journeylab.studies.exp13_published_mixers.settings import Job
 
 study = load(Path("config.yaml")).studies["exp13"]
-check_words("exp13", study)
 run = resolve_run("exp13", study, "parity-decay", "decay")
 job, streams = Job.model_validate(run.settings), Streams("exp13", 1000)
 problem = Labelling(job, generate(job.data, streams), streams)

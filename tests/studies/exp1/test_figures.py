@@ -3,7 +3,6 @@ from dataclasses import replace
 
 from journeylab.reports.queries import answer
 from journeylab.studies.exp1_group_languages.figures import numbers, tabulate
-from journeylab.studies.exp1_group_languages.metrics import METRICS
 
 from .results import RUNS, SEEDS
 
@@ -42,4 +41,4 @@ def test_overflowing_strings_are_reported_as_overflow_not_as_errors(results):
 def test_numbers_for_the_prose_equal_those_of_the_tasks(results):
     assert {"order.S3": 6, "order.A5": 60, "order.Z6": 6}.items() <= numbers(results).items()
     expected = {"ceiling.Bbal.50": 0.5, "aggregator_float32.max": 4}
-    assert answer(results, METRICS, expected) == expected
+    assert answer(results, expected) == expected

@@ -1,4 +1,6 @@
-from journeylab.studies.exp10_circuit_encoders.metrics import ARMS
+from journeylab.catalogue import printed_names
+
+ARMS = printed_names("exp10").arms
 
 
 def test_every_panel_has_its_ceiling(drawn):

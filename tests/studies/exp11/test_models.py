@@ -8,7 +8,6 @@ from torch.nn.functional import cross_entropy
 
 from journeylab.streams import Streams
 from journeylab.studies.exp11_sabag_pooling.measure import diagonal_mass, least_pair, measure
-from journeylab.studies.exp11_sabag_pooling.metrics import METRICS
 from journeylab.studies.exp11_sabag_pooling.settings import Data, Evaluation
 from journeylab.studies.exp11_sabag_pooling.tasks import ALPHABET, SENTENCE, TARGETS, ceiling
 from journeylab.training import train
@@ -93,7 +92,6 @@ def test_sabag_learns_order_from_positions_and_not_without(make_problem, tmp_pat
         model = problem.build(Streams("exp11", 1000).generator("init"))
         model.load_state_dict(trained.state)
         rows = measure(problem.job, Evaluation(), problem, model.eval())
-        assert set(rows["metric"]) <= set(METRICS)
         values[variant] = rows.set_index("metric")["value"]
     bound = values["sabag"]["ceiling"]
     assert values["sabag"]["accuracy"] < bound + 0.1

@@ -2,7 +2,6 @@ from journeylab.knowledge.tables import PRIMARY
 from journeylab.plotting import StudyResults
 from journeylab.reports.queries import answer as query
 from journeylab.studies.exp12_native_kg_transfer.figures import numbers
-from journeylab.studies.exp12_native_kg_transfer.metrics import LABELS, METRICS
 
 from ..gathering import draw
 from .results import RUNS, SEEDS, SETTINGS
@@ -20,7 +19,7 @@ def test_every_seed_is_a_point_beside_the_relation_marginal(drawn):
 
 def test_missing_runs_are_not_drawn(results):
     table = results.measurements
-    some = StudyResults("exp12", SETTINGS, table[table["arm"] == "unseen"], labels=LABELS)
+    some = StudyResults("exp12", SETTINGS, table[table["arm"] == "unseen"], results.names)
     assert set(draw(some)) == {"unseen"}
 
 
@@ -39,4 +38,4 @@ def test_numbers_are_the_measured_sizes_and_medians(results):
     asked = {f"world_size.entities.{arm}": size for arm, size in sizes.items()}
     rows = results.pool("hits@1", arm="split-k3", variant="A", tier="T2", **PRIMARY)
     asked["hits-1.T2.text.0.all.split-k3.A"] = rows["value"].median()
-    assert query(results, METRICS, asked) == asked
+    assert query(results, asked) == asked

@@ -86,4 +86,5 @@ def make_results() -> StudyResults:
     cumulative = {"computed": "invariance", "variant": "cumulative", "draws": 1}
     table = compute(own.Computation(**cumulative, data=data, model=own.Model()), None)
     tables.append(of_computed("exp2", "invariance-cumulative", "cumulative", table))
-    return replace(gather("exp2", settings, tables, curves), arms=names)
+    results = gather("exp2", settings, tables, curves)
+    return replace(results, names=results.names.model_copy(update={"arms": names}))

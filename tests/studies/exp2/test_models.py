@@ -9,7 +9,6 @@ from journeylab.streams import Streams
 from journeylab.studies.exp2_shuffled_kb.anchors import untagged_ceiling
 from journeylab.studies.exp2_shuffled_kb.data import Episodes, arrange, permute
 from journeylab.studies.exp2_shuffled_kb.measure import measure
-from journeylab.studies.exp2_shuffled_kb.metrics import METRICS
 from journeylab.studies.exp2_shuffled_kb.models import CUMULATIVE, Questions, all_questions
 from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Evaluation, Relations
 from journeylab.training import train
@@ -112,7 +111,6 @@ def test_trained_invariant_heads_learn_and_never_flip(make_problem, tmp_path: Pa
         model = fresh(problem)
         model.load_state_dict(trained.state)
         table = measure(problem.job, Evaluation(permutations=2), problem, model.eval())
-        assert set(table["metric"]) <= set(METRICS)
         measured[variant] = table.set_index(["metric", "order"])["value"]
         assert measured[variant]["flip_rate"].max() == 0.0
         assert measured[variant]["max_logit_change"].max() < 1e-3

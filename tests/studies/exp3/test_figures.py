@@ -9,7 +9,6 @@ from journeylab.catalogue import prose
 from journeylab.reports.queries import answer
 from journeylab.studies.exp3_order_information import figures
 from journeylab.studies.exp3_order_information.information import precision_law
-from journeylab.studies.exp3_order_information.metrics import METRICS
 from journeylab.studies.exp3_order_information.settings import LENGTHS, SETS
 from journeylab.studies.exp3_order_information.tables import reach_of
 from journeylab.wording.queries import cited
@@ -104,7 +103,7 @@ def test_the_prose_has_its_numbers(results):
 def test_numbers_about_sixteen_tokens_equal_closed_forms(results):
     """Quarter turns tell the counts of four classes of four positions, sixteen coordinates all."""
     asked = [key for key in cited(prose("exp3")) if "N=16" in key]
-    entropy, least, most = (answer(results, METRICS, asked)[key] for key in asked)
+    entropy, least, most = (answer(results, asked)[key] for key in asked)
     assert entropy == pytest.approx(12.954, abs=1e-3)
     assert least == pytest.approx(7.877, abs=1e-3)
     assert most == 0.0

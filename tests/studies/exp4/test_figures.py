@@ -2,10 +2,12 @@
 
 import pytest
 
+from journeylab.catalogue import printed_names
 from journeylab.studies.exp4_operator_recovery import figures, panels, tables
-from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS
 
 from .results import DRAWS, RUNS, SEEDS
+
+NAMES = printed_names("exp4")
 
 
 @pytest.mark.parametrize(("name", "arm"), [("single", "single-0"), ("positions", "positions-free")])
@@ -17,7 +19,7 @@ def test_the_null_is_drawn_beside_every_metric(results, drawn, name, arm):
         dots = sum(len(c.get_offsets()) for c in axes.collections)
         assert dots == 2 * SEEDS + DRAWS
     named = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert named == [f"{LABELS[RUNS[arm][0]]}\n{ARMS[arm]}"]
+    assert named == [f"{NAMES.labels[RUNS[arm][0]]}\n{NAMES.arms[arm]}"]
 
 
 def test_tables_show_both_stages_and_the_range_of_the_null(tables):

@@ -9,15 +9,17 @@ import torch
 from mpmath import mp
 from pydantic import ValidationError
 
+from journeylab.catalogue import printed_names
 from journeylab.operators import ssm
 from journeylab.studies.exp5_ssm_bridge import compute
-from journeylab.studies.exp5_ssm_bridge.metrics import METRICS
 from journeylab.studies.exp5_ssm_bridge.settings import (
     OPERATORS,
     PRECISIONS,
     BridgeCases,
     Computation,
 )
+
+METRICS = printed_names("exp5").metrics
 
 TINY = BridgeCases(draws=2, first_draw=1000, lengths=(20, 200))
 GENTLE = [operator for operator in OPERATORS if operator != "growing"]

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from journeylab.reports.queries import answer
-from journeylab.studies.exp5_ssm_bridge.metrics import METRICS
 from journeylab.wording.typography import scientific
 
 from ..gathering import draw
 
 
 def test_overflows_are_counted_and_printed_as_infinite_errors(results, tables):
-    assert answer(results, METRICS, [overflows := "relative_error.at-least-inf"]) == {overflows: 2}
+    assert answer(results, [overflows := "relative_error.at-least-inf"]) == {overflows: 2}
     shown = tables["errors"].frame.query("Operator == 'contracted'")
     errors = shown[shown["N"] == "1500"].set_index("Precision")["Journey"]
     assert errors["float32"] == "∞"

@@ -2,15 +2,17 @@ from dataclasses import replace
 
 import pytest
 
-from journeylab.studies.exp6_coupling_rank.metrics import ARMS, LABELS
+from journeylab.catalogue import printed_names
 from journeylab.studies.exp6_coupling_rank.settings import HEADS
 
 from ..gathering import draw
 
+NAMES = printed_names("exp6")
+
 
 def test_every_seed_and_every_ceiling_is_drawn(drawn):
     titled = {each.get_title("left"): each for each in drawn["heads"].axes}
-    axes = titled[ARMS["random-toral"]]
+    axes = titled[NAMES.arms["random-toral"]]
     thin = [line for line in axes.lines if len(line.get_xdata()) == len(HEADS)]
     assert len(thin) == 2 * (2 + 1)  # two seeds and a median of two models
     for each in (*drawn["heads"].axes, *drawn["models"].axes):
@@ -32,10 +34,10 @@ def test_tables_list_every_run_and_every_rank(tables):
     accuracies = tables["accuracies"].frame
     assert len(accuracies) == 3 + 2 + 2
     rows = accuracies.set_index(["Arm", "Model"]).loc["scores, random toral"]
-    assert (rows.loc[LABELS["separable"], ["Accuracy", "8"]] == "").tolist() == [True, False]
-    assert (rows.loc[LABELS["journey"], ["Accuracy", "8"]] == "").tolist() == [False, True]
-    assert rows.loc[LABELS["separable"], "Parameters"] == "36 H"  # 12 positions, 3·8 others
-    assert set(tables["errors"].frame["Arm"]) == {ARMS["random-toral-scores"]}
+    assert (rows.loc[NAMES.labels["separable"], ["Accuracy", "8"]] == "").tolist() == [True, False]
+    assert (rows.loc[NAMES.labels["journey"], ["Accuracy", "8"]] == "").tolist() == [False, True]
+    assert rows.loc[NAMES.labels["separable"], "Parameters"] == "36 H"  # 12 positions, 3·8 others
+    assert set(tables["errors"].frame["Arm"]) == {NAMES.arms["random-toral-scores"]}
     assert tables["ranks"].frame["Rank"].tolist() == ["8", "8", "8", "8", "7", "7", "6", "6"]
 
 

@@ -4,7 +4,6 @@ import numpy as np
 
 from journeylab.reports.queries import answer
 from journeylab.studies.exp7_native_kg.figures import numbers
-from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.settings import Data
 
 from ...made import configured
@@ -72,7 +71,7 @@ def test_numbers_are_the_measured_sizes(results):
         "name-tokens": 6,
     }
     asked = {f"world_size.{key}": size for key, size in sizes.items()}
-    assert answer(results, METRICS, asked) == asked
+    assert answer(results, asked) == asked
     expected = {"facts.derived": 47, "worlds": "one world"}
     counts = {"runs.finished": 8, "runs.undertrained": 8}
     assert (expected | counts).items() <= numbers(results).items()
@@ -91,7 +90,7 @@ def test_worlds_of_a_seed_are_printed_and_sizes_stay_those_of_one_world(results)
 def test_sizes_without_a_run_are_not_available(results):
     table, rows = results.measurements, "world_size.KG-rows.7a"
     native = replace(results, measurements=table[table["arm"] == "native"], curves=None)
-    assert answer(native, METRICS, [rows]) == {rows: None}
+    assert answer(native, [rows]) == {rows: None}
     sizes = table[table["metric"] != "world_size"]
     printed = numbers(replace(results, measurements=sizes, curves=None))
     assert printed["facts.derived"] == "n/a"

@@ -1,8 +1,10 @@
 import pytest
 
-from journeylab.studies.exp8_value_embeddings.metrics import ARMS, LABELS
+from journeylab.catalogue import printed_names
 
 from .results import RUNS
+
+NAMES = printed_names("exp8")
 
 
 def test_every_test_set_has_its_anchors_and_every_seed_a_dot(results, drawn):
@@ -29,6 +31,6 @@ def test_tables_list_every_run_and_the_widths_of_the_printed_numbers(tables):
     assert len(tables["rates"].frame) == sum(map(len, RUNS.values()))
     assert tables["printed"].frame["Printed at width"].tolist() == ["none", "62, 64"]
     geometry = tables["geometry"].frame.set_index("Embedding")
-    assert geometry.loc[LABELS["scalar"], "1st component"] == "1.000"
+    assert geometry.loc[NAMES.labels["scalar"], "1st component"] == "1.000"
     order = tables["vectors"].frame.set_index(["Arm", "Variant"])["Order"]
-    assert order[ARMS["axial"], LABELS["discrete"]] != "–"
+    assert order[NAMES.arms["axial"], NAMES.labels["discrete"]] != "–"

@@ -2,10 +2,12 @@ import numpy as np
 import pytest
 import torch
 
+from journeylab.catalogue import printed_names
 from journeylab.studies.exp8_value_embeddings.measure import measure
-from journeylab.studies.exp8_value_embeddings.metrics import METRICS
 from journeylab.studies.exp8_value_embeddings.models import Recursion
 from journeylab.studies.exp8_value_embeddings.settings import HELD_OUT, Evaluation
+
+METRICS = printed_names("exp8").metrics
 
 
 class NegativeCosts(Recursion):

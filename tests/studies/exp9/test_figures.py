@@ -1,17 +1,19 @@
 from dataclasses import replace
 
+from journeylab.catalogue import printed_names
 from journeylab.reports.queries import answer
 from journeylab.studies.exp9_router_gradients import figures
-from journeylab.studies.exp9_router_gradients.metrics import FAMILIES, LABELS, METRICS
 from journeylab.studies.exp9_router_gradients.settings import ESTIMATED, TRAINED
 
 from ..gathering import draw
 from .results import VARIANTS
 
+NAMES = printed_names("exp9")
+
 
 def test_every_estimator_has_a_printed_name_and_a_family():
-    members = [name for names in FAMILIES.values() for name in names]
-    assert sorted(members) == sorted({*ESTIMATED, *TRAINED}) == sorted({*LABELS} - {"all"})
+    members = NAMES.words["families"].keys()
+    assert members == {*ESTIMATED, *TRAINED} == {*NAMES.labels} - {"all"}
 
 
 def test_every_figure_has_its_reference_lines(drawn):
@@ -41,6 +43,6 @@ def test_without_routers_and_models_nothing_is_shown(results):
     assert figures.numbers(results)["undefined"] == 3
     alone = results.measurements[results.measurements["arm"] == "certificates"]
     bare = replace(results, measurements=alone)
-    assert answer(bare, METRICS, ["hard_mse.soft.long"]) == {"hard_mse.soft.long": None}
+    assert answer(bare, ["hard_mse.soft.long"]) == {"hard_mse.soft.long": None}
     assert draw(bare) == {}
     assert set(figures.tabulate(bare)) == {"checks", "search"}

@@ -9,7 +9,7 @@ from journeylab.plotting import StudyResults, Table
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """The number of values of every arm."""
     counts = results.pool("value").groupby("arm").size().reset_index(name="seeds").astype(str)
-    return {"seeds": Table(name="seeds", caption="Seeds.", frame=counts)}
+    return {"seeds": Table(counts, caption="Seeds.")}
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
@@ -21,4 +21,4 @@ def _draw_values(results: StudyResults) -> Figure | None:
     return plot.panels(results, results.tidy("value"), 1.0, "value", col="data")
 
 
-FIGURES: plot.Figures = {"values": plot.Drawn(_draw_values, "Values of all seeds.")}
+FIGURES: plot.Figures = {"values": _draw_values}

@@ -74,7 +74,7 @@ def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
         ],
         columns=[*glance["head"][:-1], "Studies"],
     )
-    yield "glance", Table("glance", "The theorems at a glance.", frame, glance["notes"], ())
+    yield "glance", Table(frame, (), {}, "The theorems at a glance.", glance["notes"])
     for study in described["round"]["studies"] if described["round"] else ():
         if study["rows"]:
             frame = pd.DataFrame(
@@ -86,13 +86,13 @@ def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
                 }
                 for row in study["rows"]
             )
-            name = f"moved-{study['study']}"
-            yield name, Table(name, f"What moved in {study['study']}.", frame, "", ())
+            caption = f"What moved in {study['study']}."
+            yield f"moved-{study['study']}", Table(frame, caption=caption)
     runs = described["runs"]
     heads = [column["head"] for column in runs["columns"]]
     numeric = tuple(column["head"] for column in runs["columns"] if column["numeric"])
     frame = pd.DataFrame(runs["rows"], columns=heads)
-    yield "runs", Table("runs", runs["caption"], frame, runs["notes"], numeric)
+    yield "runs", Table(frame, numeric, {}, runs["caption"], runs["notes"])
 
 
 def _escaped(value: Any) -> Any:

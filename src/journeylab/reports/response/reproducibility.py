@@ -105,4 +105,4 @@ def runs_table(studies: Sequence[JudgedStudy], *, anonymous: bool) -> Table:
     notes = "" if anonymous else "*: with uncommitted changes."
     frame = pd.DataFrame(rows)
     numeric = ("Revision", "Tails", "Runs", "Failed", "CPU-min")
-    return Table("runs", "Runs and registers of the studies.", frame, notes, numeric)
+    return Table(frame, numeric, {}, "Runs and registers of the studies.", notes)

@@ -4,11 +4,9 @@ import pandas as pd
 
 from journeylab import plotting as plot
 from journeylab.plotting import StudyResults
-from journeylab.plotting.captions import CURVES, SEEDS
-from journeylab.studies.exp10_circuit_encoders.metrics import ARMS
-from journeylab.studies.exp10_circuit_encoders.tables import GAIN, numbers, tabulate
+from journeylab.studies.exp10_circuit_encoders.tables import numbers, tabulate
 
-_HEADS = tuple(arm for arm in ARMS if arm.startswith("heads-"))
+_HEADS = ("heads-mean", "heads-attention", "heads-token")
 _LAST = ("degree", "digits")
 
 
@@ -20,10 +18,6 @@ def _anchors(results: StudyResults, _: str, part: pd.DataFrame) -> plot.Lines:
 
 FIGURES: plot.Figures = {
     "accuracy": plot.multiples(
-        "Accuracy on the test split; the ceiling is the best answer that depends on the types of "
-        "the operations but not on their inputs, and empty rows were not trained. Twice the steps "
-        f"would add up to {GAIN} to these encoders (one pilot seed). {SEEDS} Vertical lines are "
-        "medians over seeds: of the exact ceiling, and of the most frequent answer in training.",
         "accuracy",
         {"arm": _LAST},
         height=(0.75, 0.13),
@@ -33,8 +27,6 @@ FIGURES: plot.Figures = {
         xlim=(0.0, 1.05),
     ),
     "heads": plot.multiples(
-        "Accuracy on the test split for degrees, with other heads: the mean over nodes, attention "
-        "pooling, or a special token. Symbols and lines as before.",
         "accuracy",
         {"arm": _HEADS},
         height=(0.75, 0.13),
@@ -44,8 +36,6 @@ FIGURES: plot.Figures = {
         xlim=(0.0, 1.05),
     ),
     "learning": plot.multiples(
-        f"Accuracy on the test split against the training step. {CURVES} The horizontal lines are "
-        "those of the first figure.",
         "accuracy",
         {"arm": _LAST},
         curve=True,

@@ -1,6 +1,7 @@
 """Tables of exp10, and the number of its prose that is no reduction of measurements."""
 
 from journeylab import plotting as plot
+from journeylab.config import Labels
 from journeylab.plotting import StudyResults, Table
 from journeylab.studies.exp10_circuit_encoders.circuits import (
     degrees,
@@ -10,7 +11,6 @@ from journeylab.studies.exp10_circuit_encoders.circuits import (
     write,
 )
 from journeylab.studies.exp10_circuit_encoders.document import audit
-from journeylab.studies.exp10_circuit_encoders.metrics import CONVENTIONS, ENCODERS, METRICS
 from journeylab.wording.typography import fixed
 
 _CHOSEN = plot.read_trials(__file__).query("chosen == '*'")
@@ -42,8 +42,6 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     return {
         "accuracies": plot.medians(
             results,
-            "accuracies",
-            "Median accuracies over the seeds, on the test split unless stated.",
             {
                 "Accuracy": ("accuracy", {}),
                 "Training": ("train_accuracy", {}),
@@ -51,24 +49,11 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
                 "Learned rule": ("blind_rule", {}),
                 "Most frequent": ("commonest", {}),
             },
-            notes="Training: on the training split. Ceiling: of any answer that depends on the "
-            "types of the operations only, exact for this test split; learned rule: of the best "
-            "such answer on the training split; most frequent: of the most frequent answer there. "
-            "They are medians over the seeds of the row, whose number differs.",
         ),
-        "checks": plot.ranges(results, METRICS, _CHECKS),
-        "search": plot.tabulate_trials(
-            results,
-            __file__,
-            "accuracy",
-            "Search of learning rate and initial spread (scale) of the judged encoders.",
-            "They have the highest test accuracy of pilot seed 1000, or are 0.003 and 0.3 if these "
-            "are within 0.005 of it. Rates first, from 0.003 and 0.01 on at the spread 0.3, then "
-            "spreads at the best rate, from 0.1, 0.3 and 1 on, each in the better direction until "
-            "nothing is gained; then twice the steps at the chosen setting.",
-        ),
+        "checks": plot.ranges(results, _CHECKS),
+        "search": plot.tabulate_trials(results, __file__, "accuracy"),
         "encodings": _encodings(results),
-        "cells": _cells(),
+        "cells": _cells(results.names.words["conventions"]),
         "confused": _confused(),
     }
 
@@ -85,23 +70,18 @@ def _encodings(results: StudyResults) -> Table:
             head: plot.median(results.pool(metric, encoder=encoder, **where)["value"], places)
             for head, (metric, where, places) in _ENCODINGS.items()
         }
-        for encoder, title in ENCODERS.items()
+        for encoder, title in results.names.words["encoders"].items()
     ]
     return plot.table(
-        "encodings",
-        "Possible encodings, by enumeration of all circuits.",
         rows,
-        "Polynomials per encoding: the largest number with one encoding; rank: of one-hot "
-        "encodings with a column of ones; best: accuracy over all circuits of the best answer that "
-        "depends on the encoding only, for the degree and for the value at (2, 3) modulo 5.",
     )
 
 
-def _cells() -> Table:
+def _cells(conventions: Labels) -> Table:
     """Every printed entry that is impossible under some convention."""
     rows = [
         {
-            "Convention": CONVENTIONS[cell.convention],
+            "Convention": conventions[cell.convention],
             "Entry": f"{cell.matrix}[{cell.row}, {cell.column}]",
             "Printed": _hundredths(cell.printed),
             "Possible": " or ".join(map(_hundredths, dict.fromkeys((cell.least, cell.most)))),
@@ -110,12 +90,7 @@ def _cells() -> Table:
         if cell.error()
     ]
     return plot.table(
-        "cells",
-        "Printed entries of the worked example that are impossible.",
         rows,
-        "For every convention of printing, all other entries are possible. Indices start at 0. "
-        "Every entry of X is possible, because each row of X contains a free row of the node "
-        "table.",
         words=2,
     )
 
@@ -131,11 +106,7 @@ def _confused() -> Table:
             named = {"Circuit": write(circuits[n]), "Degree": str(degree[n])}
             rows.append(named | {"Value": str(value[n])})
     return plot.table(
-        "confused",
-        "Pairs of circuits with the same encoding in the document.",
         rows,
-        "A pair for each of the eight encodings: equal types, values and node indices. Value: of "
-        "the circuit at (2, 3), modulo 5.",
     )
 
 

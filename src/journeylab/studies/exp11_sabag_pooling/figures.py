@@ -1,9 +1,7 @@
 """Figures of exp11."""
 
 from journeylab import plotting as plot
-from journeylab.plotting.captions import AS_BEFORE, CURVES, SEEDS
 from journeylab.studies.exp11_sabag_pooling import panels
-from journeylab.studies.exp11_sabag_pooling.metrics import TASKS
 from journeylab.studies.exp11_sabag_pooling.settings import (
     MULTIPLIERS,
     SCALES,
@@ -14,10 +12,10 @@ from journeylab.studies.exp11_sabag_pooling.tables import numbers, tabulate
 
 FIGURES: plot.Figures = {
     "accuracy": plot.multiples(
-        "Token accuracy on the test strings, by task; for sorted strings also the share of strings "
-        "with only correct symbols; the line is the exact ceiling of poolings that do not know the "
-        f"order of their inputs. {SEEDS}",
-        {"accuracy": ("accuracy", {"arm": TASKS}), "exact": ("exact", {"arm": "string-sorted"})},
+        {
+            "accuracy": ("accuracy", {"arm": panels.TASKS}),
+            "exact": ("exact", {"arm": "string-sorted"}),
+        },
         height=1.25,
         labels=("accuracy", ""),
         rows=panels.title_exact,
@@ -27,10 +25,8 @@ FIGURES: plot.Figures = {
         xlim=(-0.05, 1.05),
     ),
     "learning": plot.multiples(
-        f"Token accuracy on the test strings against the training step. {CURVES} The horizontal "
-        "line is the same ceiling.",
         "accuracy",
-        {"arm": TASKS},
+        {"arm": panels.TASKS},
         curve=True,
         labels=("step", "accuracy"),
         form=plot.curves,
@@ -41,11 +37,6 @@ FIGURES: plot.Figures = {
         ylim=(-0.02, 1.05),
     ),
     "ratio": plot.multiples(
-        "Norm of the embeddings' gradient divided by that of the queries' gradient, at the start, "
-        "against the standard deviation of both; n inputs → k outputs. Each dot is one start; "
-        "symbols as in the figures before. The line “printed” is the ratio of the norms that the "
-        "document prints, 0.58 / 0.0049. The claim is judged where the queries' gradient has the "
-        "printed norm, between 0.02 and 0.1 of the first panel.",
         "gradient_ratio",
         {"arm": "ratio"},
         height=1.7,
@@ -64,9 +55,6 @@ FIGURES: plot.Figures = {
         col_wrap=3,
     ),
     "rates": plot.multiples(
-        "Mean training loss of “abc” → “ab” against the rate of all weights but the queries, whose "
-        "rate is the same or 1000 times higher. Small starts have standard deviation 0.1, unit "
-        f"starts 1. {AS_BEFORE}",
         "mean_loss",
         {"arm": "rates"},
         height=1.7,

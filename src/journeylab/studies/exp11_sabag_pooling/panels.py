@@ -3,13 +3,18 @@
 import pandas as pd
 
 from journeylab.plotting import Lines, StudyResults
-from journeylab.studies.exp11_sabag_pooling.metrics import ARMS, TASKS
+
+TASKS = (
+    *("string-first2", "string-copy", "string-reverse", "string-sorted"),
+    *("string-extremes", "string-double", "sentence"),
+)
+"""The arms that are trained."""
 
 
-def title_exact(_: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
+def title_exact(results: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
     """Panels of tasks; exact matches in a panel of their own, beside the accuracy."""
     ends = {"accuracy": "", "exact": ", exact match"}
-    titles = [f"{ARMS[arm]}{end}" for arm in TASKS for end in ends.values()]
+    titles = [f"{results.arms[arm]}{end}" for arm in TASKS for end in ends.values()]
     title = pd.Categorical(rows["data"].astype(str) + rows["measure"].map(ends), titles)
     return rows.assign(data=title.remove_unused_categories())
 

@@ -4,7 +4,6 @@ from itertools import product
 
 from journeylab import plotting as plot
 from journeylab.plotting import StudyResults, Table
-from journeylab.studies.exp11_sabag_pooling.metrics import METRICS
 from journeylab.studies.exp11_sabag_pooling.settings import (
     BASES,
     COMPARED,
@@ -42,22 +41,15 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     tables = {
         "accuracies": plot.medians(
             results,
-            "accuracies",
-            "Medians over seeds, on the test strings.",
             {
                 "Accuracy": ("accuracy", {}),
                 "Exact": ("exact", {}),
                 "Ceiling": ("ceiling", {}),
                 "Diagonal": ("diagonal", {}),
             },
-            notes="Exact: share of strings with only correct outputs. Ceiling: best token accuracy "
-            "of any permutation-invariant pooling. Diagonal: mean of S_ii on strings of distinct "
-            "symbols, for poolings with one S and k = n.",
         ),
         "rates": plot.medians(
             results,
-            "rates",
-            "Loss of “abc” → “ab” by the rate of the queries: medians over seeds.",
             {
                 "Mean": ("mean_loss", {}),
                 "After a tenth": ("final_loss", {"after": "tenth"}),
@@ -66,10 +58,8 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             },
             arms="rates",
             by=("optimiser", "scale", "base", "multiplier"),
-            notes="Base: rate of all weights but the queries, whose rate is the multiple of it. "
-            "Learned: share of starts that learn their targets.",
         ),
-        "checks": plot.ranges(results, METRICS, _CHECKS),
+        "checks": plot.ranges(results, _CHECKS),
     }
     computed = {
         "changes": ("loss_change", _changes),
@@ -80,15 +70,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     for name, (metric, make) in computed.items():
         if len(results.pool(metric)):
             tables[name] = make(results)
-    tables["search"] = plot.tabulate_trials(
-        results,
-        __file__,
-        "exact match",
-        "Search of rate and initial deviation (scale) of the compared poolings.",
-        "Mean over pilot seeds 1000 and 1001 of the exact match on the test strings, and of the "
-        "token accuracy for copying and the sentence. For copying, the settings of the study are "
-        "not the best that were tried. Other poolings were not searched for.",
-    )
+    tables["search"] = plot.tabulate_trials(results, __file__, "exact match")
     return tables
 
 
@@ -118,10 +100,7 @@ def _changes(results: StudyResults) -> Table:
                 | {head: str(int(which.sum())) for head, which in signs.items()}
             )
     return plot.table(
-        "changes",
-        "Change of the loss of “abc” → “ab” in one step of gradient descent on Q.",
         rows,
-        "Rises, stays, falls: number of starts. Printed: after an unknown number of steps.",
         words=2,
     )
 
@@ -134,10 +113,7 @@ def _ratios(results: StudyResults) -> Table:
         cells = dict(zip(_SCALES, (plot.median(ratio, short) for ratio in ratios), strict=True))
         rows.append({"n → k": shape, "τ": temperature} | cells)
     return plot.table(
-        "ratios",
-        "Median ‖∂L/∂H‖ / ‖∂L/∂Q‖ before training.",
         rows,
-        "Columns: standard deviation of embeddings and queries.",
     )
 
 
@@ -154,13 +130,7 @@ def _steps(results: StudyResults) -> Table:
             row[rate + ", all" * (moved == "all")] = plot.median(change["value"], scientific)
         rows.append(row)
     return plot.table(
-        "steps",
-        "Finite steps of gradient descent on the queries of “abc” → “ab”, by deviation.",
         rows,
-        "Safe rate: the smallest over all starts of the rate up to which no step can raise the "
-        "loss. Rises: starts in which a single step of some rate up to a million raises it; from "
-        "rate: the smallest such rate. Other columns: largest change of the loss after any number "
-        "of steps of this rate on the queries; “all”: while all other weights move at rate 0.001.",
         words=0,
     )
 
@@ -178,11 +148,7 @@ def _searched_rates(results: StudyResults) -> Table:
         }
         rows.append({"Optimiser": optimiser, "Start": start, "Queries": f"× {multiplier}"} | shown)
     return plot.table(
-        "search-rates",
-        "Search for base rates: mean training loss of the pilot seeds.",
         rows,
-        "One start of each of twelve pilot seeds (1000 to 1011). *: the best base rate. Diverged: "
-        f"above {short(_DIVERGED)}.",
         words=3,
     )
 

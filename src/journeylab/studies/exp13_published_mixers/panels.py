@@ -12,12 +12,13 @@ from matplotlib.patches import Rectangle
 
 from journeylab import plotting as plot
 from journeylab.plotting import RunName, StudyResults
-from journeylab.studies.exp13_published_mixers.metrics import ARMS, FAMILIES, LABELS
 from journeylab.studies.exp13_published_mixers.settings import FACTORS, WORD_TASKS, Data
 from journeylab.studies.exp13_published_mixers.shortcuts import floor
 from journeylab.studies.exp13_published_mixers.tables import (
     COST,
+    LABELS,
     LONGER,
+    NAMES,
     SEARCHED,
     SOLVED,
     TIMES,
@@ -106,7 +107,7 @@ def _shade(axes: Axes, shares: pd.DataFrame, variants: list[str]) -> None:
     sns.heatmap(shares, cmap="Blues", vmin=0, vmax=1.15, cbar=False, linewidths=0.6, ax=axes)
     axes.grid(visible=False)
     axes.tick_params(length=0)
-    kind = {name: family for family, names in FAMILIES.items() for name in names}
+    kind = NAMES.words["families"]
     for row, (before, after) in enumerate(pairwise(variants), start=1):
         if kind.get(before) != kind.get(after):
             axes.axhline(row, color=_LINE, linewidth=0.8)
@@ -146,8 +147,8 @@ def worse_task_first(_: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
 def floors_of_both(results: StudyResults, *_: object) -> plot.Lines:
     """The floors of the two tasks."""
     return {
-        f"{ARMS[MEMORY]}: most frequent value": _floor(results, MEMORY),
-        f"{ARMS[STATE]}: constant answer": _floor(results, STATE),
+        f"{results.arms[MEMORY]}: most frequent value": _floor(results, MEMORY),
+        f"{results.arms[STATE]}: constant answer": _floor(results, STATE),
     }
 
 

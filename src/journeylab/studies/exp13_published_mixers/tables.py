@@ -1,11 +1,17 @@
 """Tables of exp13, and the numbers of its prose that are no reductions of measurements."""
 
+from pathlib import Path
+
 from journeylab import plotting as plot
+from journeylab.models.mixers.names import mechanism_names
 from journeylab.plotting import RunName, StudyResults, Table
-from journeylab.studies.exp13_published_mixers.metrics import ARMS, LABELS, METRICS
 from journeylab.studies.exp13_published_mixers.settings import FACTORS, WORD_TASKS
+from journeylab.wording.names import read_names
 from journeylab.wording.typography import fixed
 
+NAMES = read_names(Path(__file__).parent)
+LABELS = {name: NAMES.labels.get(name, name) for name in (*NAMES.labels, *mechanism_names())}
+"""The printed names of mechanisms; new ones have that of the configuration."""
 SOLVED = 0.99
 LONGER = 8000
 """Steps of runs that did not solve their task with the usual number on every pilot seed."""
@@ -34,20 +40,12 @@ SEARCHED = set(zip(_CHOSEN["arm"], _CHOSEN["variant"], strict=True))
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """Accuracies by length with cost, ceilings, and the search."""
-    searched = plot.tabulate_trials(
-        results,
-        __file__,
-        "loss",
-        "Search of learning rates and initial scales: loss on validation rows after the last step, "
-        "mean of the pilot seeds 1000 and 1001.",
-        "Of rates and then of scales at the best rate, the smallest loss; a difference up to "
-        f"{_TIE} keeps rate 0.01 and scale 1, which other runs have without a search. Trials of "
-        "another depth or with other steps than the run choose nothing. Without other scales, a "
-        "mechanism has no such weights, or no other scale could be better.",
-    )
-    accuracies = [_accuracies(results, times) for times in FACTORS if results.present()]
-    others = (_tabulate_ceilings(results), plot.ranges(results, METRICS, _CHECKS), searched)
-    return {table.name: table for table in (*accuracies, *others)}
+    trained = FACTORS if results.present() else ()
+    return {f"accuracy-{times}": _accuracies(results, times) for times in trained} | {
+        "ceilings": _tabulate_ceilings(results),
+        "checks": plot.ranges(results, _CHECKS),
+        "search": plot.tabulate_trials(results, __file__, "loss"),
+    }
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
@@ -63,7 +61,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 
 def _accuracies(results: StudyResults, times: int) -> Table:
-    name, arms = f"accuracy-{times}", tasks(results)
+    arms = tasks(results)
     rows = [
         {"Mechanism": LABELS[variant]}
         | {head: _accuracy(results, (arm, variant), times) for arm, head in arms.items()}
@@ -71,14 +69,8 @@ def _accuracies(results: StudyResults, times: int) -> Table:
         for variant in mechanisms(results)
     ]
     return plot.table(
-        name,
-        f"Accuracy in the second half of rows of {TIMES[times]} tokens, median over the seeds that "
-        "finished, and thousand operations per token of a forward pass in one layer.",
         rows,
-        "–: not trained. CPU times stand above the first table.",
-        numbers=plot.medians(
-            results, name, "", {f"At {times}": ("accuracy", {"times": times})}
-        ).numbers,
+        numbers=plot.medians(results, {f"At {times}": ("accuracy", {"times": times})}).numbers,
     )
 
 
@@ -89,7 +81,7 @@ def _accuracy(results: StudyResults, run: RunName, times: int) -> str:
 
 def _tabulate_ceilings(results: StudyResults) -> Table:
     rows = [
-        {"Group": ARMS[task]}
+        {"Group": results.arms[task]}
         | {
             f"{name}, {printed}": fixed(results.anchor(metric, case=task, times=times), 4)
             for name, metric in (("Ceiling", "ceiling"), ("Constant", "chance"))
@@ -98,9 +90,6 @@ def _tabulate_ceilings(results: StudyResults) -> Table:
         for task in WORD_TASKS
     ]
     return plot.table(
-        "ceilings",
-        "The exact Parikh ceiling and the best constant answer, means over the second half of rows "
-        "of n, 2n and 4n = 128 letters.",
         rows,
     )
 

@@ -10,20 +10,27 @@ from matplotlib.figure import Figure
 
 from journeylab import plotting as plot
 from journeylab.plotting import StudyResults
-from journeylab.studies.exp1_group_languages.metrics import FAMILY_LABELS, FORM_LABELS, LABELS
 from journeylab.studies.exp1_group_languages.settings import LONGEST, VARIANTS, Arm, TaskName
-from journeylab.studies.exp1_group_languages.tables import HEADS, SOLVED, TITLES, anchor, solved
+from journeylab.studies.exp1_group_languages.tables import (
+    FAMILIES,
+    FORMS,
+    HEADS,
+    SOLVED,
+    TITLES,
+    anchor,
+    solved,
+)
 
 
 def by_case(
-    results: StudyResults, rows: pd.DataFrame, forms: Mapping[Any, str] = FORM_LABELS
+    results: StudyResults, rows: pd.DataFrame, forms: Mapping[Any, str] = FORMS
 ) -> pd.DataFrame:
     """The title of the task, the family and the form, as printed."""
     tasks = {name: arm.task for name, arm in results.arms_of(Arm).items()}
     family, form = (rows["variant"].map(VARIANTS).str[part] for part in (0, 1))
     return rows.assign(
         title=_printed(rows["arm"].map(tasks), TITLES),
-        family=_printed(family, FAMILY_LABELS),
+        family=_printed(family, FAMILIES),
         form=_printed(form, forms),
     )
 
@@ -59,7 +66,7 @@ def draw_solved(results: StudyResults) -> Figure | None:
         return None
     figure, axes = plot.canvas(2.6)
     shares = [[s / n if n else np.nan for s, n in row] for row in counts.values()]
-    names = [LABELS[variant] for variant in VARIANTS]
+    names = [results.labels[variant] for variant in VARIANTS]
     sns.heatmap(
         pd.DataFrame(shares, names, list(HEADS.values())),
         annot=[[f"{s}/{n}" for s, n in row] for row in counts.values()],

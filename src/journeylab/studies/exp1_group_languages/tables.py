@@ -1,17 +1,12 @@
 """Tables of exp1, and the numbers of its prose that are no reductions of measurements."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pandas as pd
 
 from journeylab import plotting as plot
 from journeylab.plotting import Columns, StudyResults, Table
-from journeylab.studies.exp1_group_languages.metrics import (
-    ARMS,
-    FAMILY_LABELS,
-    FORM_LABELS,
-    METRICS,
-)
 from journeylab.studies.exp1_group_languages.settings import (
     FAR,
     LONGEST,
@@ -22,10 +17,13 @@ from journeylab.studies.exp1_group_languages.settings import (
     TaskName,
 )
 from journeylab.studies.exp1_group_languages.tasks import GENERATORS, TASKS, generate_group
+from journeylab.wording.names import read_names
 
 SOLVED = 0.99
 """The accuracy at the worst length from which on a task is solved."""
-TITLES = {task: ARMS[task] for task in TASK_NAMES}
+NAMES = read_names(Path(__file__).parent)
+FAMILIES, FORMS = NAMES.words["families"], NAMES.words["forms"]
+TITLES = {task: NAMES.arms[task] for task in TASK_NAMES}
 """The printed names of tasks, and their short ones."""
 HEADS = {task: "B, #a = n/2" if task == "Bbal" else task for task in TASK_NAMES}
 _CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
@@ -49,18 +47,8 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         ),
         **{f"far-{length}": _tabulate_far(results, length) for length in FAR},
         "ceilings": _tabulate_ceilings(results),
-        "checks": plot.ranges(results, METRICS, _CHECKS),
-        "search": plot.tabulate_trials(
-            results,
-            __file__,
-            "accuracy",
-            "Search of the learning rate and the initial scale of every judged run: validation "
-            "accuracy over all prefixes, mean of the pilot seeds 1000 and 1001.",
-            "They are the highest accuracy, or rate 0.01 and scale 1 if they are within 0.01 of "
-            "it. The next point was tried where the best was at the edge of the grid. The toral "
-            "product state on S3 has its rate from 20 pilot seeds, which all learn the parity at "
-            "0.03.",
-        ),
+        "checks": plot.ranges(results, _CHECKS),
+        "search": plot.tabulate_trials(results, __file__, "accuracy"),
     }
 
 
@@ -85,10 +73,10 @@ def _by_case(
     for variant, (family, form) in VARIANTS.items():
         trained = [task for task in TASK_NAMES if solved(results, task, variant)[1]]
         cells = {HEADS[t]: cell(t, variant) if t in trained else "–" for t in TASK_NAMES}
-        names = {"Family": FAMILY_LABELS[family], "Form": FORM_LABELS[form]}
+        names = {"Family": FAMILIES[family], "Form": FORMS[form]}
         rows += [names | cells] if trained else []
     notes = f"–: not trained at this scale. {notes}".strip()
-    return plot.table(name, caption, rows, notes, words=2, numbers=numbers)
+    return plot.table(rows, words=2, numbers=numbers)
 
 
 def _tabulate_ceilings(results: StudyResults) -> Table:
@@ -98,7 +86,7 @@ def _tabulate_ceilings(results: StudyResults) -> Table:
             kind = "balanced" if TASKS[task].balanced else "plain"
             shown = {str(n): f"{known[n]:.3f}" for n in lengths}
             rows.append({"Task": TITLES[task], "Accuracy": kind} | shown)
-    return plot.table("ceilings", "The exact Parikh ceiling at length n.", rows, words=2)
+    return plot.table(rows, words=2)
 
 
 def _tabulate_far(results: StudyResults, length: int) -> Table:
@@ -110,7 +98,7 @@ def _tabulate_far(results: StudyResults, length: int) -> Table:
         f"Median accuracy at length n = {length}, on the strings whose logits are finite.",
         lambda task, variant: _median_at(results, task, variant, length),
         "overflow: share of strings, over all seeds, whose logits are not finite.",
-        plot.medians(results, f"far-{length}", "", columns).numbers,
+        plot.medians(results, columns).numbers,
     )
 
 

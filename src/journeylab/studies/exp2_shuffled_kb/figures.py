@@ -1,7 +1,6 @@
 """Figures of exp2."""
 
 from journeylab import plotting as plot
-from journeylab.plotting.captions import AS_BEFORE, CURVES, seed_dots
 from journeylab.studies.exp2_shuffled_kb import panels
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, VARIANTS
 from journeylab.studies.exp2_shuffled_kb.tables import numbers, tabulate
@@ -11,11 +10,6 @@ _TRAINED = [f"trained {order}" for order in ORDERS]
 
 FIGURES: plot.Figures = {
     "sizes": plot.multiples(
-        "Accuracy against the number of entries M, by the order of entries in training (rows) and "
-        "in the test (columns); dashed and dotted lines are readers that see no keys. "
-        f"{seed_dots(lines='vertical lines')} The readers are chance and the best accuracies "
-        "without keys: the most frequent value and, for sorted entries, the vote of the slots, "
-        "each weighted by the probability that it holds the key.",
         "accuracy",
         panels.lookups,
         height=1.45,
@@ -31,10 +25,6 @@ FIGURES: plot.Figures = {
         ylim=(0.0, 1.05),
     ),
     "orders": plot.multiples(
-        "The smallest repositories, by the order of entries in training (rows): accuracy in the "
-        "test, and the share of answers that flip when the entries are permuted from the training "
-        "order (last column). Symbols and anchors as in Figure 1, but horizontal lines are "
-        "intervals here and vertical lines anchors. Empty rows were not run.",
         {title: ("accuracy", {"order": order}) for order, title in _TESTED.items()}
         | {"answers that flip": "flip_rate"},
         panels.lookups,
@@ -49,10 +39,6 @@ FIGURES: plot.Figures = {
         xlim=(-0.03, 1.05),
     ),
     "logits": plot.multiples(
-        "Largest change of any logit, over all held-out repositories, when the entries are "
-        "permuted from the training order, by the number of entries M. For heads with content "
-        "operators or no operators only rounding errors of single precision remain. The dashed "
-        "line is the tolerance of the exact claim. " + AS_BEFORE,
         {order: ("max_logit_change", {"order": order}) for order in ORDERS},
         panels.lookups,
         height=1.75,
@@ -65,9 +51,6 @@ FIGURES: plot.Figures = {
         col="M",
     ),
     "relations": plot.multiples(
-        "Accuracy on repositories in which all entries of a subject have the same key. "
-        f"{AS_BEFORE} The lines are chance and the exact ceiling of a reader that cannot "
-        "distinguish these entries.",
         "accuracy",
         {"variant": VARIANTS["relations"], "order": "shuffled"},
         height=(0.55, 0.22),
@@ -77,8 +60,6 @@ FIGURES: plot.Figures = {
         xlim=(0.0, 1.05),
     ),
     "learning": plot.multiples(
-        "Accuracy on held-out repositories in the training order against the training step. "
-        + CURVES,
         {order: f"accuracy_{order}" for order in ORDERS},
         curve=True,
         height=1.4,

@@ -7,7 +7,6 @@ import pandas as pd
 from journeylab import plotting as plot
 from journeylab.plotting import StudyResults, Table
 from journeylab.studies.exp2_shuffled_kb import anchors
-from journeylab.studies.exp2_shuffled_kb.metrics import METRICS
 from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, Arm, Lookups, Relations, Settings
 
 _CHANGES = {"Accuracy": "accuracy", "Flips": "flip_rate", "Change": "relative_logit_change"}
@@ -21,43 +20,21 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     return {
         "runs": plot.medians(
             results,
-            "runs",
-            "All runs: medians over seeds.",
             {
                 f"{head}, {order}": (metric, {"order": order})
                 for head, metric in _CHANGES.items()
                 for order in ORDERS
             },
-            notes="Accuracy: by the order of entries in the test. Flips: share of answers that "
-            "change when the entries are permuted from this order; change: largest change of a "
-            "logit then, divided by the standard deviation of the logits.",
         ),
         "checks": plot.ranges(
             results,
-            METRICS,
             {"invariance_error": ("arm", "precision"), "witness_change": ("variant",)}
             | {"ceiling_error": ()},
         ),
         "anchors": plot.table(
-            "anchors",
-            "Accuracies computed without training.",
             pd.DataFrame([*rows, _anchor_row(grouped, entries)]).fillna("–"),
-            "Best slot and vote are for sorted entries. Best slot: read the slot that most "
-            "often holds the key. Vote: weight every slot by the probability that it holds the "
-            "key. The vote is a mean over random draws ± its standard error; the other values are "
-            "exact.",
         ),
-        "search": plot.tabulate_trials(
-            results,
-            __file__,
-            "accuracy",
-            "Search of the learning rate and the initial scale of judged runs: held-out accuracy "
-            "in the order of training after the last step, pilot seed 1000.",
-            "They are the highest accuracy, or rate 0.003 and scale 1 if they are within 0.01 of "
-            "it; runs with twice the steps have these. Content operators, whose claims are exact, "
-            "and runs that no judged claim reads were not searched. RoPE with integer frequencies "
-            "has its rate at every M; for M = 50 and M = 100 neither rate nor steps were searched.",
-        ),
+        "search": plot.tabulate_trials(results, __file__, "accuracy"),
     }
 
 

@@ -15,7 +15,6 @@ from journeylab.studies.exp3_order_information.information import (
     blind_count,
     coarsest_precision,
 )
-from journeylab.studies.exp3_order_information.metrics import METRICS
 
 _MLP: dict[str, str | int] = {"probe": "mlp", "strings": "held-out"}
 
@@ -27,20 +26,10 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         tables["information"] = _tabulate_information(results)
         tables["retrieval"] = _tabulate_retrieval(results)
         by = dict.fromkeys(("law_excess", "information_growth"), ("epsilon",))
-        tables["checks"] = plot.ranges(results, METRICS, by)
+        tables["checks"] = plot.ranges(results, by)
     if results.present():
         tables["probes"] = _tabulate_probes(results)
-        tables["search"] = plot.tabulate_trials(
-            results,
-            __file__,
-            "accuracy",
-            "Search of the peak learning rate and the initial scale: held-out accuracy of the MLP "
-            "probe, mean of the pilot seeds 1000 and 1001.",
-            "They have the highest mean accuracy over the judged questions of a run; within 0.01 "
-            "of it, rate 0.01 and scale 1 are kept. This tolerance was set when the values were "
-            "known; at half of it, {0, 1} with two colours would have rate 0.1, the edge of the "
-            "grid. Twice the steps were tried at the best point of the row.",
-        )
+        tables["search"] = plot.tabulate_trials(results, __file__, "accuracy")
     return tables
 
 
@@ -85,13 +74,7 @@ def _tabulate_information(results: StudyResults) -> Table:
         shown.append([str(width), str(length), results.labels[variant], *cells])
     columns = ["d", "N", "Frequencies", "H", *(f"ε = {head}" for head in heads), "Law", "Room"]
     return Table(
-        "information",
-        "Bits about the order in the rounded aggregate, two colours: medians over draws.",
         pd.DataFrame(shown, columns=columns),
-        "H: all bits about the order, given the counts. Law: bits that the precision law "
-        f"allows at the coarsest grid, ε = {heads[-1]}. Room: the largest ε at which the law "
-        "allows H bits. The frequencies are those of d = 4; at d = 16 they are the ends of a "
-        "geometric grid.",
         tuple(head for head in columns if head != "Frequencies"),
     )
 
@@ -120,13 +103,7 @@ def _tabulate_retrieval(results: StudyResults) -> Table:
             | {"Probe of {0, 1}": read[1]}
         )
     return plot.table(
-        "retrieval",
-        "Position accuracy that an aggregate allows and that a probe reaches, d = 4.",
         shown,
-        "Sum: the best reader of the sum, at every precision. ε: the best reader of the "
-        "counts and of the journey as shipped, {0, 1}, rounded to this grid, by enumeration (– "
-        "where there are too many strings): medians over draws. Probes: medians over the seeds "
-        "that did not fail, on held-out strings.",
         words=0,
     )
 
@@ -144,10 +121,5 @@ def _tabulate_probes(results: StudyResults) -> Table:
     }
     return plot.medians(
         results,
-        "probes",
-        "Position accuracy of the MLP probe on held-out strings: medians over the seeds that did "
-        "not fail.",
         columns,
-        notes="Seen: on strings that training may draw. Linear: of the linear probe. Counts: count "
-        f"accuracy. Bits: V-information about the positions. N = {longest} unless stated.",
     )

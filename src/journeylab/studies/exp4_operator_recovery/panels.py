@@ -24,18 +24,18 @@ def add_null(arm: str, results: StudyResults, rows: pd.DataFrame) -> pd.DataFram
     return joined.assign(run=joined["run"].cat.rename_categories(broken))
 
 
-def narrow(figure: plot.Drawn) -> plot.Drawn:
+def narrow(figure: plot.Draw) -> plot.Draw:
     """The figure with few and small tick labels, which would overlap in narrow panels."""
 
     def draw(results: StudyResults) -> Figure | None:
-        drawn = figure.draw(results)
+        drawn = figure(results)
         for axes in drawn.axes if drawn else []:
             axes.locator_params(axis="x", nbins=2)
             axes.tick_params(axis="x", labelsize=6)
             axes.xaxis.set_major_formatter("{x:g}")
         return drawn
 
-    return figure._replace(draw=draw)
+    return draw
 
 
 def bigram(results: StudyResults, *_: object) -> plot.Lines:

@@ -7,7 +7,6 @@ import pandas as pd
 
 from journeylab import plotting as plot
 from journeylab.plotting import RunName, StudyResults, Table
-from journeylab.studies.exp4_operator_recovery.metrics import ARMS, LABELS, METRICS
 from journeylab.studies.exp4_operator_recovery.settings import CONTROLS
 from journeylab.wording.typography import fixed
 
@@ -61,30 +60,17 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     }
     tables["others"] = plot.medians(
         results,
-        "others",
-        "Losses and what training changes: medians over seeds.",
         {
             "Loss": ("loss", {"stage": "trained"}),
             "Gain": ("gain", {}),
             "Off-block of R − I": ("off_block_away", {"stage": "trained"}),
             "Commutator, ratio": ("commutator_ratio", {}),
         },
-        notes="Gain: loss of bigrams less that of the model. Ratio: final / initial.",
     )
-    tables["checks"] = plot.ranges(results, METRICS, _CHECKS)
+    tables["checks"] = plot.ranges(results, _CHECKS)
     return tables | {
         "null": _tabulate_null(results),
-        "search": plot.tabulate_trials(
-            results,
-            __file__,
-            "loss",
-            "Search of peak rate and initial scale: held-out loss.",
-            "They have the smallest loss, or rate 0.03 and scale 0.5 if they are within 0.005 of "
-            "it. Nats per character, mean of two pilot seeds; failed: a seed diverged. The grid "
-            "is the same for all: rates 0.01, 0.03 and 0.1 at scale 0.5, and scales 0.25 and 1 at "
-            "rate 0.03; where scale 1 was the best, scale 2 was added. Runs under pressure were "
-            "not searched and have the settings of the same operators without it.",
-        ),
+        "search": plot.tabulate_trials(results, __file__, "loss"),
     }
 
 
@@ -98,22 +84,16 @@ def _tabulate(
     results: StudyResults, name: str, runs: Sequence[RunName], metrics: Sequence[str]
 ) -> Table:
     rows = [
-        {"Operators": ARMS[arm], "Start": LABELS[variant]}
+        {"Operators": results.arms[arm], "Start": results.labels[variant]}
         | {"Loss": _of_stage(results, "loss", (arm, variant), "trained")}
         | {SHORT[metric]: _both(results, metric, (arm, variant)) for metric in metrics}
         for arm, variant in runs
     ]
     return plot.table(
-        name,
-        "Medians over seeds after training; before training in brackets.",
         rows,
-        "Loss: held-out, nats per character. pressure: weight of the penalty on RᵀR − I, and "
-        "for R per position of the one on the commutator." + _MEANINGS[name],
         words=2,
         numbers=plot.medians(
             results,
-            name,
-            "",
             {f"{m} {stage}": (m, {"stage": stage}) for m in metrics for stage in STAGE},
             tuple({arm for arm, _ in runs}),
         ).numbers,
@@ -131,12 +111,15 @@ def _of_stage(results: StudyResults, metric: str, run: RunName, stage: str) -> s
 
 def _tabulate_null(results: StudyResults) -> Table:
     heads = {
-        (arm, start): f"{LABELS[start]}, {'one R' if arm == 'random-one' else 'R per position'}"
+        (
+            arm,
+            start,
+        ): f"{results.labels[start]}, {'one R' if arm == 'random-one' else 'R per position'}"
         for arm in ("random-one", "random-each")
         for start in ("near-identity", "orthogonal")
     }
     rows = [
-        {"Measure": METRICS[metric].label}
+        {"Measure": results.names.metrics[metric].label}
         | {
             head: _range(results.pool(metric, arm=arm, variant=start)["value"])
             for (arm, start), head in heads.items()
@@ -144,11 +127,7 @@ def _tabulate_null(results: StudyResults) -> Table:
         for metric in SHORT
     ]
     return plot.table(
-        "null",
-        "Random operators as initialised, without training: the middle 90 % of the draws.",
         rows,
-        "sd: standard deviation, λ: eigenvalues, σ: singular values. –: not defined for "
-        "these operators.",
     )
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from journeylab.plotting import Lines, StudyResults
-from journeylab.studies.exp6_coupling_rank.metrics import LABELLED, LABELS
+from journeylab.studies.exp6_coupling_rank.printed import LABELLED
 from journeylab.studies.exp6_coupling_rank.settings import JOURNEYS, STACKED, D
 
 LOWEST = 1e-8
@@ -26,9 +26,9 @@ def clip_spectrum(_: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(value=rows["value"].clip(lower=1e-33)).astype({"i": int})
 
 
-def name_heads(_: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
+def name_heads(results: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
     """Models, with their number of heads if they have one."""
-    heads = {LABELS[variant]: f"{LABELS[variant]}, H = {D}" for variant in STACKED}
+    heads = {results.labels[variant]: f"{results.labels[variant]}, H = {D}" for variant in STACKED}
     return rows.assign(case=rows["model"].cat.rename_categories(heads))
 
 

@@ -1,20 +1,22 @@
 """The printed tables of exp6; all numbers of its prose are queries."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from journeylab import plotting as plot
 from journeylab.plotting import Columns, StudyResults, Table
-from journeylab.studies.exp6_coupling_rank.metrics import (
-    ARMS,
-    FITTED,
-    FREQUENCY_SETS,
-    LABELS,
-    METRICS,
-)
 from journeylab.studies.exp6_coupling_rank.settings import ARITHMETICS, HEADS, OPERATORS, STACKED, D
+from journeylab.wording.names import read_names
 from journeylab.wording.typography import scientific
 
-WHOLE = tuple(variant for variant in LABELS if variant not in STACKED)
+NAMES = read_names(Path(__file__).parent)
+FREQUENCY_NAMES = NAMES.words["frequencies"]
+FITTED = tuple(arm for arm in NAMES.arms if arm.endswith("-scores"))
+"""The arms whose models are fitted to scores."""
+LABELLED = ("random-toral", "random-orthogonal", "decaying-toral", "random-labels")
+"""The arms whose models are trained on labels."""
+WHOLE = tuple(variant for variant in NAMES.labels if variant not in STACKED)
 """Models without a number of heads."""
 _WHOLE_MODEL = "Accuracy"
 _BY_HEADS: Columns = {f"H {h}": ("accuracy", {"variant": STACKED, "H": h}) for h in HEADS}
@@ -28,26 +30,15 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     """Accuracies, errors against the Eckart–Young error, ranks with gaps, and the search."""
     return {
         "accuracies": Table(
-            name="accuracies",
-            caption="Median accuracy over the seeds on the whole noiseless table.",
             frame=_accuracies(results),
-            notes="Arms are named as in the figures, without “frequencies”; those whose name "
-            "begins with “scores” are fitted to the noiseless scores, all others to noisy labels. "
-            "Columns 1 … 8: number of heads H.",
             numeric=_NUMERIC,
-            numbers=plot.medians(results, "accuracies", "", _BY_HEADS | _WITHOUT_HEADS).numbers,
+            numbers=plot.medians(results, _BY_HEADS | _WITHOUT_HEADS).numbers,
         ),
         "errors": Table(
-            name="errors",
-            caption="Medians over the seeds of H separable heads fitted to the noiseless scores.",
             frame=_errors(results),
-            notes="Error: ‖S − M‖² / ‖M‖²; smallest: of any scores of rank H (Eckart–Young); "
-            "excess: error / smallest − 1; truncated: accuracy of the best scores of rank H.",
             numeric=("H", *_ERRORS),
             numbers=plot.medians(
                 results,
-                "errors",
-                "",
                 {
                     "Error": ("squared_error", {"variant": "separable"}),
                     "Excess": ("excess", {"variant": "separable"}),
@@ -59,7 +50,6 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         "ranks": _ranks(results),
         "checks": plot.ranges(
             results,
-            METRICS,
             {
                 "rank_error": ("arithmetic",),
                 "rank_defect": ("frequencies",),
@@ -69,17 +59,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
                 "cancellation": ("variant",),
             },
         ),
-        "search": plot.tabulate_trials(
-            results,
-            __file__,
-            "loss",
-            "Search of rate and initial spread (scale): training loss, median of four pilot seeds.",
-            "They are the same for every run: of those within 4 % of the smallest loss the most "
-            "central spread and the largest rate inside the grid. The grid, the seeds and 1000 "
-            "steps are the same for all; restarts are those of the search, the protocol has those "
-            "of the reported runs. The loss is that of the best restart; for 1 … 8 heads it is the "
-            "mean over the numbers of heads.",
-        ),
+        "search": plot.tabulate_trials(results, __file__, "loss"),
     }
 
 
@@ -90,7 +70,10 @@ def _accuracies(results: StudyResults) -> pd.DataFrame:
         heads = HEADS if variant in STACKED else ()
         size = plot.median(sizes.nsmallest(1), 0) + (" H" if heads else "")
         # Shorter names, so that the table fits a page.
-        row = {"Arm": ARMS[arm].replace(" frequencies,", ""), "Model": results.labels[variant]}
+        row = {
+            "Arm": results.arms[arm].replace(" frequencies,", ""),
+            "Model": results.labels[variant],
+        }
         row["Parameters"] = size
         for h in heads or (None,):
             at = {"H": h} if h else {}
@@ -115,13 +98,13 @@ def _errors(results: StudyResults) -> pd.DataFrame:
                     cells = [scientific(float(value)) for value in values]
                 cells = [scientific(float(error.median())), *cells]
                 cells += map(plot.median, (accuracy, truncated))
-                rows.append([ARMS[arm], str(heads), *cells])
+                rows.append([results.arms[arm], str(heads), *cells])
     return pd.DataFrame(rows, columns=["Arm", "H", *_ERRORS])
 
 
 def _ranks(results: StudyResults) -> Table:
     rows = []
-    for frequencies, title in FREQUENCY_SETS.items():
+    for frequencies, title in FREQUENCY_NAMES.items():
         for operators in OPERATORS:
             where = {"arm": "rank", "frequencies": frequencies, "operators": operators}
             ranks = results.pool("rank", **where)["value"]
@@ -131,8 +114,6 @@ def _ranks(results: StudyResults) -> Table:
                 rows.append([title, operators, distinct, *(scientific(gap.min()) for gap in gaps)])
     heads = ("Rank", *(f"Smallest gap, {arithmetic}" for arithmetic in ARITHMETICS))
     return Table(
-        name="ranks",
-        caption="Rank r of the coupling in all draws and both arithmetics, with σ(r) / σ(r + 1).",
         frame=pd.DataFrame(rows, columns=["Frequencies", "Roles", *heads]),
         numeric=heads,
     )

@@ -13,7 +13,6 @@ from journeylab.knowledge.tables import (
     worlds_per_seed,
 )
 from journeylab.plotting import Columns, RunName, StudyResults, Table
-from journeylab.studies.exp7_native_kg.metrics import METRICS
 from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm
 
 _CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
@@ -27,31 +26,12 @@ _CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """Documented and actual sizes, hits@1 by tier, other metrics of transfer, and the search."""
-    gate = gate_of(results)
     return ({"counts": _tabulate_counts(results)} if len(results.select("count")) else {}) | {
-        "hits": hits_table(
-            results,
-            ("Model", "KG rows"),
-            gate,
-            lambda run: own_form(results, run),
-            "Own format: the form in which the model read the transfer facts, triples for native "
-            "models and the first template of its KG rows for the others. Trained: seeds with at "
-            f"least {gate} at tier 1, of all seeds; the others are undertrained.",
-        ),
-        "transfer": _by_tier(results, "transfer", "Tier 2", "T2"),
-        "tiers": _by_tier(results, "tiers", "Tiers 1 and 3", "T1", "T3"),
-        "checks": plot.ranges(results, METRICS, _CHECKS),
-        "search": plot.tabulate_trials(
-            results,
-            __file__,
-            "perplexity",
-            "Search of rate and initial scale: perplexity of the taught facts per character, tier "
-            "1, template 0.",
-            "They are the most central of those within 1 % of the best. Scales of the embeddings "
-            "were searched first, with fewer steps on one pilot world, for A, A′, B and C; the "
-            "others have the scale of these. Then rates: means over two pilot worlds. Controls "
-            "have the settings of A or B.",
-        ),
+        "hits": hits_table(results, ("Model", "KG rows"), lambda run: own_form(results, run)),
+        "transfer": _by_tier(results, "T2"),
+        "tiers": _by_tier(results, "T1", "T3"),
+        "checks": plot.ranges(results, _CHECKS),
+        "search": plot.tabulate_trials(results, __file__, "perplexity"),
     }
 
 
@@ -60,8 +40,6 @@ def _tabulate_counts(results: StudyResults) -> Table:
     counted = results.select("count").groupby("quantity")["value"].first()
     off = results.select("count_deviation").groupby("quantity")["value"].max()
     return Table(
-        name="counts",
-        caption="Sizes stated in the reviewer plan, and sizes of a world of its description.",
         frame=pd.DataFrame(
             {
                 "Quantity": list(DOCUMENTED),
@@ -70,7 +48,6 @@ def _tabulate_counts(results: StudyResults) -> Table:
                 "Deviation": [f"{100 * off[name]:.0f} %" for name in DOCUMENTED],
             }
         ),
-        notes="Triples: all facts, also those that no model reads. Text tokens: characters.",
         numeric=("Reviewer plan", "Here", "Deviation"),
     )
 
@@ -80,17 +57,18 @@ def _print_size(quantity: str, value: float) -> str:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """Worlds, the derived facts of one, and undertrained runs."""
+    """The gate, worlds, the derived facts of one, and undertrained runs."""
     total, base = (world_size(results, name) for name in ("facts", "base facts"))
     measured = isinstance(total, int) and isinstance(base, int)
     return {
+        "gate": gate_of(results),
         "worlds": worlds_per_seed(results),
         "facts.derived": int(total) - int(base) if measured else "n/a",
         **undertrained(results),
     }
 
 
-def _by_tier(results: StudyResults, name: str, caption: str, *tiers: str) -> Table:
+def _by_tier(results: StudyResults, *tiers: str) -> Table:
     columns: Columns = {}
     for tier in tiers:
         ranked = PRIMARY | {"tier": tier}
@@ -107,12 +85,7 @@ def _by_tier(results: StudyResults, name: str, caption: str, *tiers: str) -> Tab
         columns |= {f"t{i}, T2": ("hits@1", ranked | {"template": i}) for i in (1, 2)}
     return plot.medians(
         results,
-        name,
-        f"{caption}, in template 0: medians over seeds.",
         columns,
-        notes="Log rank: mean natural logarithm of the rank. Exact: the greedy completion is the "
-        "name and the full stop. Typed: hits@1 among entities of the tail's type. t1, t2: hits@1 "
-        "in templates 1 and 2.",
     )
 
 

@@ -4,7 +4,6 @@ import pandas as pd
 
 from journeylab import plotting as plot
 from journeylab.plotting import StudyResults, Table
-from journeylab.studies.exp8_value_embeddings.metrics import LABELS, METRICS, TEST_SETS
 from journeylab.studies.exp8_value_embeddings.settings import DOCUMENT_WIDTH, EXPONENTS, PAIRS
 from journeylab.wording.typography import fixed, scientific
 
@@ -22,8 +21,6 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         "rates": _rates(results),
         "learning": plot.medians(
             results,
-            "learning",
-            "Half of the steps: medians over the seeds.",
             {
                 "Untrained": ("early_valid", {"moment": "untrained", "decoder": "row"}),
                 "First": ("early_valid", {"moment": "first", "decoder": "row"}),
@@ -35,13 +32,9 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
                 "Of the log": ("loss_relative_kink", {}),
             },
             ("learning-axial", "learning-full"),
-            notes="Untrained, first: rate of valid permutations before training and at the first "
-            "evaluation. Bend: second difference of the training loss in the later half.",
         ),
         "vectors": plot.medians(
             results,
-            "vectors",
-            "Vectors of costs, trained: medians over the seeds.",
             {
                 "Order before": ("order", {"stage": "initial"}),
                 "Order": ("order", {"stage": "trained"}),
@@ -51,27 +44,12 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
                 "Rank": ("effective_rank", {"stage": "trained"}),
             },
             _TRAINED,
-            notes="Order: Spearman's correlation of cosine similarity and nearness, over the costs "
-            "that occur in training: before and after it, of what it changed, and of the learned "
-            "part. Share of the first principal component; effective rank.",
         ),
         "anchors": _anchors(results),
         "geometry": _geometry(results),
         "printed": _printed(results),
-        "checks": plot.ranges(
-            results, METRICS, {"cycles": (), **dict.fromkeys(_CHECKS, ("case",))}
-        ),
-        "search": plot.tabulate_trials(
-            results,
-            __file__,
-            "loss",
-            "Search of rate and initial scale: training loss, mean over the last tenth of the "
-            "steps.",
-            "They have the smallest loss of those with the most steps. Trials with fewer steps are "
-            "of pilot seed 1000; the best were trained again with more steps on the pilot seeds "
-            "1000, 1001 and 1002, and have the mean. Waves: root mean square of the sinusoids of a "
-            "hybrid.",
-        ),
+        "checks": plot.ranges(results, {"cycles": (), **dict.fromkeys(_CHECKS, ("case",))}),
+        "search": plot.tabulate_trials(results, __file__, "loss"),
     }
 
 
@@ -102,13 +80,8 @@ def _rates(results: StudyResults) -> Table:
     }
     return plot.medians(
         results,
-        "rates",
-        "Median rates over the seeds.",
         {head: (metric, {"decoder": d, "test": test}) for head, (metric, d, test) in heads.items()},
         _TRAINED,
-        notes="Rates of valid and optimal answers on the i.i.d. test, by decoder; on held-out "
-        "values, close calls and shifted costs, optimal answers by row argmax. Gap: mean of sum / "
-        "smallest sum − 1 of the costs, with Hungarian decoding, i.i.d.",
     )
 
 
@@ -122,19 +95,16 @@ def _anchors(results: StudyResults) -> Table:
     rows = [
         {"Test": title}
         | {h: fixed(results.anchor(m, test=test, arm="axial"), 3) for h, m in heads.items()}
-        for test, title in TEST_SETS.items()
+        for test, title in results.names.words["tests"].items()
     ]
     return plot.table(
-        "anchors",
-        "Answers without a model: medians over the seeds.",
         rows,
-        "Gap: mean of sum / smallest sum − 1 of the costs.",
     )
 
 
 def _geometry(results: StudyResults) -> Table:
     rows = []
-    for variant, title in LABELS.items():
+    for variant, title in results.labels.items():
         if results.pool("untrained_rank", embedding=variant).empty:
             continue
         row = {"Embedding": title}
@@ -146,12 +116,7 @@ def _geometry(results: StudyResults) -> Table:
         row["Order"] = plot.median(_untrained(results, "order", variant), 2)
         rows.append(row)
     return plot.table(
-        "geometry",
-        "Vectors of costs, untrained: medians over draws.",
         rows,
-        "Cosine similarities of pairs of costs; share of variance along the first principal "
-        "component; effective rank; order: Spearman's correlation of cosine similarity and "
-        "nearness, for the costs 1 … 100.",
     )
 
 
@@ -166,10 +131,7 @@ def _printed(results: StudyResults) -> Table:
         row |= {f"Difference, {d}": scientific(float(at[d])) for d in (48, 64, DOCUMENT_WIDTH)}
         rows.append(row | {"Smallest": scientific(float(at.min()))})
     return plot.table(
-        "printed",
-        "Widths with the printed similarities of (10, 11) and (10, 50), to four digits.",
         rows,
-        "Difference: the larger of both from the print, at some widths; smallest: at any.",
         words=2,
     )
 

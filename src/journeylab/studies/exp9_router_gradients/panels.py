@@ -1,12 +1,9 @@
 """Rows, reference lines and limits of the figures of exp9."""
 
-from itertools import product
-
 import pandas as pd
 
 from journeylab.plotting import Lines, StudyResults
-from journeylab.studies.exp9_router_gradients.metrics import ESTIMATORS, FAMILIES, LABELS, METRICS
-from journeylab.studies.exp9_router_gradients.tables import ROUNDING
+from journeylab.studies.exp9_router_gradients.tables import ESTIMATORS, NAMES, ROUNDING
 
 CURVES = {
     "straight-through": ("straight-through", "straight-through-sampled"),
@@ -18,14 +15,16 @@ CURVES = {
 PAIRS = "Σ n_k²/N²"
 _FAMILY = {
     labels[name]: family
-    for labels, (family, names) in product((ESTIMATORS, LABELS), FAMILIES.items())
-    for name in names
+    for labels in (ESTIMATORS, NAMES.labels)
+    for name, family in NAMES.words["families"].items()
 }
+FAMILIES = list(dict.fromkeys(_FAMILY.values()))
+"""Kinds of estimators, which share colour and marker in figures."""
 
 
 def add_family(_: StudyResults, rows: pd.DataFrame, of: str = "model") -> pd.DataFrame:
     """Rows with the families of their estimators, in the order of figures."""
-    family = pd.Categorical(rows[of].map(_FAMILY), list(FAMILIES))
+    family = pd.Categorical(rows[of].map(_FAMILY), FAMILIES)
     return rows.assign(family=family.remove_unused_categories())
 
 
@@ -42,7 +41,7 @@ def biases(results: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
 
 def claim(_: StudyResults, measure: str, __: pd.DataFrame) -> Lines:
     """Bounds of the bias that is claimed for straight-through, beside biases."""
-    biased = measure == METRICS["relative_bias"].label
+    biased = measure == NAMES.metrics["relative_bias"].label
     return {"claimed for straight-through": [0.1, 0.2]} if biased else {}
 
 
