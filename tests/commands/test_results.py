@@ -1,5 +1,6 @@
 """Commands that print results: list, explain, status."""
 
+import json
 import re
 import shutil
 from datetime import UTC, datetime
@@ -119,6 +120,21 @@ def test_without_results_the_recorded_ones_are_shown(tmp_path, monkeypatch):
         assert fixed(known.effect, 3) in shown
     with pytest.raises(UserError, match=r"^'exp99.1' is not in the register; did you mean 'exp9"):
         invoke("explain", "exp99.1", "--root", str(tmp_path))
+
+
+@pytest.mark.parametrize("words", ["status", "explain 7.2", "check", "list", "seeds exp6"])
+def test_json_has_the_documented_keys(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    name = words.partition(" ")[0]
+    has_root = name in ("status", "explain")
+    root = ["--root", str(tmp_path)] if has_root else []
+    done = CliRunner().invoke(app, [*words.split(), "--json", *root])
+    printed = json.loads(done.stdout)
+    page = (PROJECT / "docs/commands.md").read_text(encoding="utf-8")
+    [row] = re.findall(rf"^\| `{name}` \| (.*) \|$", page, re.MULTILINE)
+    assert (printed.pop("version"), printed.pop("command")) == (1, name)
+    keys = {*printed, *(key for study in printed.get("studies", []) for key in study)}
+    assert sorted(key for key in keys if f"`{key}`" not in row) == []
 
 
 def test_missing_results_and_references_give_one_error_line(tmp_path, monkeypatch):

@@ -122,6 +122,10 @@ def test_pilots_forecast_claims_runs_and_cost(project):
     assert 12 <= seeds <= 36
     assert 0 <= inside < 0.5  # no difference, and a claimed one above the margin
     assert re.search(r"^  native/A +\d\d\.\d$", output, re.MULTILINE)
+    [study] = json.loads(invoke(STUDY, "--pilots", "build/pilots", "--json"))["studies"]
+    [keyed] = [row for row in study["claims"] if row["claim"] == "exp7.2"]
+    assert keyed["supported"] == pytest.approx(supported, abs=0.005)
+    assert keyed["seeds"] == pytest.approx(seeds, abs=0.05)
     [about, least, most] = map(float, re.findall(r"(\d+) CPU-minutes", output))
     assert least <= about <= most
 

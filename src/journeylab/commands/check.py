@@ -13,7 +13,7 @@ import typer
 import yaml
 
 from journeylab.commands.remote import check_remote
-from journeylab.commands.results import CONFIG, current_plan, end
+from journeylab.commands.results import CONFIG, JSON, current_plan, end, print_json
 from journeylab.config import Frozen, UserError
 from journeylab.records.files import MANIFEST, read_json, read_table, verify, verify_files
 from journeylab.records.looks import LookRecord
@@ -41,11 +41,16 @@ def check_outputs(
     overrides: Annotated[list[str] | None, typer.Argument(help="KEY=VALUE, as planned.")] = None,
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
     remote: Annotated[bool, typer.Option(help="Check the objects of the DVC remote.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Find damaged, missing and outdated files, with the command that makes each anew."""
     given = overrides or []
     plan = current_plan(config, dict(map(override, given))) if not remote else None
-    end(*(check_plan(plan, given) if plan else check_remote()))
+    summary, problems = check_plan(plan, given) if plan else check_remote()
+    if json:
+        print_json("check", summary=summary, problems=problems)
+        raise typer.Exit(1 if problems else 0)
+    end(summary, problems)
 
 
 def check_plan(

@@ -8,12 +8,14 @@ import typer
 
 from journeylab.claims.schema import Register, is_read
 from journeylab.commands.results import (
+    JSON,
     RECORDED,
     ROOT,
     answer_text,
     current_register,
     current_registrations,
     judged_records,
+    print_json,
     printed_theorems,
     read_rows,
     reference_rows,
@@ -32,6 +34,7 @@ def explain(
     claim: Annotated[str, typer.Argument(help="A row of the register: exp7.2, or 7.2.")],
     root: Annotated[Path, ROOT] = Path(),
     hashes: Annotated[bool, typer.Option(help="Print all keys and SHA-256 hashes.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Show a claim, its numbers, and the runs, data and commits behind them."""
     register = current_register()
@@ -54,7 +57,18 @@ def explain(
         sources = [f"registration: {states[name].text}"]
         sources += _sources(root, row, verdicts, records, register, hashes=hashes)
     theorems = printed_theorems()
-    answer = f"answer of {study}: {answer_text(verdicts, states, theorems)}"
+    answer = answer_text(verdicts, states, theorems)
+    if json:
+        print_json(
+            "explain",
+            claim=row,
+            word=row.word,
+            registration=states.get(name),
+            answer=answer,
+            sources=sources,
+        )
+        return
+    answer = f"answer of {study}: {answer}"
     for line in (*explanation(row, verdicts, theorems), "", answer, "", *sources):
         typer.echo(line)
 

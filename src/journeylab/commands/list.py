@@ -3,31 +3,49 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from journeylab.catalogue import printed_names
-from journeylab.commands.results import CONFIG, current_plan
+from journeylab.commands.results import CONFIG, JSON, current_plan, print_json
 from journeylab.config import UserError
 from journeylab.records.runs import read_run
 from journeylab.workflow.planning import WorkflowPlan
 
 
-def list_studies(config: Annotated[Path, CONFIG] = Path("config.yaml")) -> None:
+def list_studies(
+    config: Annotated[Path, CONFIG] = Path("config.yaml"), json: Annotated[bool, JSON] = False
+) -> None:
     """List studies with their arms and variants, and how many of their runs are done."""
     plan = current_plan(config)
+    if json:
+        print_json("list", studies=[_described(plan, study) for study in plan.studies])
+        return
     for study in plan.studies:
-        jobs, seeds = plan.jobs[study], plan.seeds(study)
-        taken = plan.taken_so_far(study).seeds.select(jobs)
-        most = f", at most {len(jobs)} if claims stay open" if len(taken) < len(jobs) else ""
-        typer.echo(f"{study}  {printed_names(study).title}")
+        of = _described(plan, study)
+        runs, (first, last) = of["runs"], of["seeds"]
+        more = runs["needed"] < runs["most"]
+        most = f", at most {runs['most']} if claims stay open" if more else ""
+        typer.echo(f"{study}  {of['title']}")
         typer.echo(
-            f"    {_done(plan, study, taken)} of {len(taken)} runs done{most}, "
-            f"seeds {seeds.all[0]} to {seeds.all[-1]}"
+            f"    {runs['done']} of {runs['needed']} runs done{most}, seeds {first} to {last}"
         )
-        for arm, variants in plan.variants(study).items():
+        for arm, variants in of["arms"].items():
             typer.echo(f"    {arm}: {', '.join(variants)}")
+
+
+def _described(plan: WorkflowPlan, study: str) -> dict[str, Any]:
+    """A study as ``--json`` prints it; ``most`` runs are needed if claims stay open."""
+    jobs, seeds = plan.jobs[study], plan.seeds(study)
+    taken = plan.taken_so_far(study).seeds.select(jobs)
+    return {
+        "study": study,
+        "title": printed_names(study).title,
+        "seeds": (seeds.all[0], seeds.all[-1]),
+        "runs": {"done": _done(plan, study, taken), "needed": len(taken), "most": len(jobs)},
+        "arms": plan.variants(study),
+    }
 
 
 def _done(plan: WorkflowPlan, study: str, taken: Sequence[str]) -> int:

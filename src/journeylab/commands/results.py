@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from pydantic_core import to_json
 
 from journeylab.catalogue import printed_names, study_folder
 from journeylab.claims.reference import read_reference
@@ -28,6 +29,7 @@ ROOT = typer.Option(help="Folder with results/ and reports/.")
 CONFIG = typer.Option(help="Configuration file.")
 ROOT_OVERRIDE = typer.Option(help="Results root; overrides `root` in config.yaml.")
 OUTPUT = typer.Option(help="Folder to write to.")
+JSON = typer.Option("--json", help="Print JSON, whose keys docs/commands.md lists.")
 REFERENCES = Path("reference")
 CLAIMS = Path("claims")
 RECORDED = "There are no results here: these are the recorded ones, which `make recorded` restores."
@@ -38,6 +40,15 @@ def end(summary: Iterable[str], problems: list[str]) -> None:
     for lines, err in ((summary, False), (problems, True)):
         typer.echo("".join(f"{line}\n" for line in lines), err=err, nl=False)
     raise typer.Exit(1 if problems else 0)
+
+
+def print_json(command: str, **content: Any) -> None:
+    """Print what a command found as one JSON object, of the version of docs/commands.md.
+
+    Numbers that are not finite are null.
+    """
+    whole = {"version": 1, "command": command, **content}
+    typer.echo(to_json(whole, indent=2, inf_nan_mode="null"))
 
 
 def read_text(path: Path) -> str:

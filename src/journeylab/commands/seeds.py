@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from math import prod
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -18,8 +18,10 @@ from journeylab.claims.schema import PILOT, Claim, StudyClaims, is_read
 from journeylab.claims.statistics import Measured, Values, reaches
 from journeylab.commands.results import (
     CONFIG,
+    JSON,
     current_plan,
     judged_studies,
+    print_json,
     printed_table,
     read_verdicts,
 )
@@ -34,6 +36,34 @@ from journeylab.workflow.planning import WorkflowPlan
 
 _ENOUGH = 12
 """Fewer pilot seeds than this give rough probabilities."""
+
+
+Cell = str | float | None
+
+
+class Columns(NamedTuple):
+    """A table of the output: names of its columns for programs and as printed, and its rows."""
+
+    name: str
+    head: Mapping[str, str]
+    rows: Sequence[Sequence[Cell]]
+
+    def keyed(self) -> list[dict[str, Cell]]:
+        """The rows for programs."""
+        return [dict(zip(self.head, row, strict=True)) for row in self.rows]
+
+    def printed(self) -> str:
+        """The rows for people: chances with two decimals, expected seeds with one."""
+        decimals = [1 if key == "seeds" else 2 for key in self.head]
+        cells = [
+            tuple(_text(cell, n) for cell, n in zip(row, decimals, strict=True))
+            for row in self.rows
+        ]
+        return printed_table(tuple(self.head.values()), cells)
+
+
+def _text(cell: Cell, decimals: int) -> str:
+    return "" if cell is None else f"{cell:.{decimals}f}" if isinstance(cell, float) else str(cell)
 
 
 class Pilots(NamedTuple):
@@ -54,6 +84,7 @@ def seeds(
         "build/quick"
     ),
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Estimate from pilots how many seeds a study needs; after its run, what open rows need."""
     plan = current_plan(config)
@@ -61,13 +92,27 @@ def seeds(
     for study in studies or known:
         if study not in known:
             raise UserError(f"{study!r} has no claims;{accepted(study, known)}")
-        typer.echo("\n".join(_lines(plan, study, pilots)))
+    said = {study: list(_said(plan, study, pilots)) for study in studies or known}
+    if json:
+        print_json("seeds", studies=[{"study": of, **_keyed(said[of])} for of in said])
+        return
+    for study, (first, *more) in said.items():
+        typer.echo(f"{study}: {first}")
+        for part in more:
+            text = part.printed() if isinstance(part, Columns) else part
+            typer.echo("".join(f"  {line}\n" for line in text.splitlines()), nl=False)
 
 
-def _lines(plan: WorkflowPlan, study: str, folder: Path) -> Iterator[str]:
+def _keyed(said: Sequence[str | Columns]) -> dict[str, Any]:
+    """What is said of a study: its sentences as ``notes``, its tables by their names."""
+    tables = {part.name: part.keyed() for part in said if isinstance(part, Columns)}
+    return {"notes": [part for part in said if isinstance(part, str)], **tables}
+
+
+def _said(plan: WorkflowPlan, study: str, folder: Path) -> Iterator[str | Columns]:
     claims = plan.register.studies[study]
     looks = schedule(plan.register, claims)
-    yield f"{study}: {looks_text(plan.register, claims)}"
+    yield looks_text(plan.register, claims)
     if not claims.tails:
         return
     root = Path(plan.config.root)
@@ -81,14 +126,16 @@ def _lines(plan: WorkflowPlan, study: str, folder: Path) -> Iterator[str]:
 # ---- before a run --------------------------------------------------------------------------------
 
 
-def _before(plan: WorkflowPlan, study: str, looks: Schedule, folder: Path) -> Iterator[str]:
+def _before(
+    plan: WorkflowPlan, study: str, looks: Schedule, folder: Path
+) -> Iterator[str | Columns]:
     """The forecast of every judged claim over seeds, the seeds of every run, and their cost."""
     claims = plan.register.studies[study]
     rows = _over_seeds(claims)
     pilots = _read_pilots(folder, study, claims, rows)
     if not pilots.values:
         yield (
-            f"  no pilots in {folder}: `snakemake --cores 8 --config root=build/pilots "
+            f"no pilots in {folder}: `snakemake --cores 8 --config root=build/pilots "
             f"seeds_from=1000 seeds=4 -- build/pilots/results/{study}/verdicts.json` runs four "
             f"pilot seeds, and `journeylab seeds {study} --pilots build/pilots` reads them"
         )
@@ -96,41 +143,44 @@ def _before(plan: WorkflowPlan, study: str, looks: Schedule, folder: Path) -> It
         return
     few = "; so few give rough probabilities" if len(pilots.seeds) < _ENOUGH else ""
     yield (
-        f"  forecast from {len(pilots.seeds)} pilot seeds ({pilots.seeds[0]} to "
+        f"forecast from {len(pilots.seeds)} pilot seeds ({pilots.seeds[0]} to "
         f"{pilots.seeds[-1]}) in {folder}: their median and spread, values as if normal{few}"
     )
     if read_verdicts(folder, study).scale == "quick":
-        yield "  these pilots are a quick run: its budgets are shorter than those of the study"
+        yield "these pilots are a quick run: its budgets are shorter than those of the study"
     ends = {}
     table = []
     for claim in rows:
         cells, ends[claim.id] = _forecast(claim, looks, pilots)
         table.append((claim.id, *cells))
-    head = ("claim", "seed in region", "supported", "refuted", "seeds", "")
-    yield from _indented(printed_table(head, table))
+    head = {
+        "claim": "claim",
+        **{"in_region": "seed in region", "supported": "supported", "refuted": "refuted"},
+        **{"seeds": "seeds", "note": ""},
+    }
+    yield Columns("claims", head, table)
     expected = _expected_by_run(plan, study, looks, ends)
-    runs = [(name, f"{number:.1f}") for name, number in expected.items()]
-    yield from _indented(printed_table(("run", "seeds"), runs))
+    yield Columns("runs", {"run": "run", "seeds": "seeds"}, list(expected.items()))
     yield _cost(plan, study, looks, expected)
 
 
 def _forecast(
     claim: Claim, looks: Schedule, pilots: Pilots
-) -> tuple[tuple[str, ...], Sequence[float]]:
-    """The printed forecast of a claim, and the probabilities that it ends at each look."""
+) -> tuple[tuple[Cell, ...], Sequence[float]]:
+    """The row of a claim in the forecast, and the probability that it ends at each look."""
     at_last = (*(0.0 for _ in looks.looks[1:]), 1.0)
     if claim.id not in pilots.values:
-        return ("", "", "", "", "no pilots"), at_last
+        return (None, None, None, None, "no pilots"), at_last
     values, sides, outlook = claim_forecast(claim, looks, pilots.values[claim.id])
-    inside = f"{within(sides, claim.claimed):.2f}"
+    inside = float(within(sides, claim.claimed))
     if claim.id in pilots.failed:
         note = "withheld: the pilots fail its gate"
-        return (inside, "", "", str(looks.looks[0]), note), at_last[::-1]
+        return (inside, None, None, looks.looks[0], note), at_last[::-1]
     note = f"{len(claim.terms)} parts, by the one that decides" if len(claim.terms) > 1 else ""
     if failed := int((values != values).sum()):
         note = "; ".join(filter(None, (note, f"{failed} of {values.size} pilots failed")))
-    chances = (f"{chance:.2f}" for chance in (outlook.supported, outlook.refuted))
-    return (inside, *chances, f"{_mean(looks, outlook.ends):.1f}", note), outlook.ends
+    chances = (float(outlook.supported), float(outlook.refuted))
+    return (inside, *chances, float(_mean(looks, outlook.ends)), note), outlook.ends
 
 
 def _read_pilots(folder: Path, study: str, claims: StudyClaims, rows: Sequence[Claim]) -> Pilots:
@@ -190,7 +240,7 @@ def _cost(plan: WorkflowPlan, study: str, looks: Schedule, expected: Mapping[str
     """The CPU time at the expected seeds, if they are known, and at the first and last look."""
     cost = plan.costs.get(study)
     if cost is None:
-        return f"  CPU time: unknown, the reference runs have no cost of {study}"
+        return f"CPU time: unknown, the reference runs have no cost of {study}"
     runs, first, last = _runs(plan, study), looks.looks[0], looks.looks[-1]
 
     def minutes(seeds: Mapping[str, float], otherwise: float) -> str:
@@ -199,7 +249,7 @@ def _cost(plan: WorkflowPlan, study: str, looks: Schedule, expected: Mapping[str
 
     about = f"about {minutes(expected, first)}; " if expected else ""
     return (
-        f"  at the rate of the reference runs: {about}{minutes({}, first)} with {first} "
+        f"at the rate of the reference runs: {about}{minutes({}, first)} with {first} "
         f"seeds of every run, {minutes({}, last)} with {last}"
     )
 
@@ -211,23 +261,23 @@ def _runs(plan: WorkflowPlan, study: str) -> dict[str, RunSettings]:
 # ---- after a run ---------------------------------------------------------------------------------
 
 
-def _after(judged: StudyVerdicts, claims: StudyClaims, looks: Schedule) -> Iterator[str]:
+def _after(judged: StudyVerdicts, claims: StudyClaims, looks: Schedule) -> Iterator[str | Columns]:
     """The look at which each claim over seeds ended, and what would decide an open one."""
-    yield f"  results of {seed_numbers(judged)} seeds"
+    yield f"results of {seed_numbers(judged)} seeds"
     verdicts = {row.id: row for row in judged.verdicts if row.state}
-    table = []
+    table: list[tuple[Cell, ...]] = []
     for claim in _over_seeds(claims):
         if claim.id not in verdicts:
-            table.append((claim.id, "not judged", "", "", ""))
+            table.append((claim.id, "not judged", None, None, ""))
             continue
         row = verdicts[claim.id]
         look = f"{judged.look_of(row)} of {len(judged.looks)}"
         decided = row.verdict if row.state == "decided" else None
         word = printed_word(decided, claim.form, claim.evidence) or row.state
         advice = _advice(row, claim, claims, looks)
-        table.append((row.id, str(word), look, str(row.n), advice))
-    head = ("claim", "state", "look", "seeds", "what would decide it")
-    yield from _indented(printed_table(head, table))
+        table.append((row.id, str(word), look, row.n, advice))
+    head = {name: name for name in ("claim", "state", "look", "seeds")}
+    yield Columns("claims", head | {"advice": "what would decide it"}, table)
 
 
 def _advice(row: Verdict, claim: Claim, claims: StudyClaims, looks: Schedule) -> str:
@@ -266,7 +316,3 @@ def _over_seeds(claims: StudyClaims) -> list[Claim]:
 
 def _mean(looks: Schedule, ends: Sequence[float]) -> float:
     return sum(n * share for n, share in zip(looks.looks, ends, strict=True))
-
-
-def _indented(table: str) -> Iterator[str]:
-    return (f"  {line}" for line in table.splitlines())

@@ -3,13 +3,14 @@
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from journeylab.catalogue import printed_names
 from journeylab.claims.schema import Register
 from journeylab.commands.results import (
+    JSON,
     RECORDED,
     REFERENCES,
     ROOT,
@@ -18,6 +19,7 @@ from journeylab.commands.results import (
     current_registrations,
     judged_records,
     judged_studies,
+    print_json,
     printed_table,
     printed_theorems,
     read_rows,
@@ -25,7 +27,7 @@ from journeylab.commands.results import (
 )
 from journeylab.config import UserError
 from journeylab.records.verdicts import Registration
-from journeylab.reports.summary import HEAD, count_outcomes
+from journeylab.reports.summary import HEAD, TheoremCounts, count_outcomes
 from journeylab.wording.rows import StudyRows
 from journeylab.wording.verdicts import checks_text, outcome
 
@@ -42,6 +44,7 @@ def status(
     reference: Annotated[bool, typer.Option(help="Show the references instead.")] = False,
     only: Annotated[Part | None, typer.Option(help="One of the two parts.")] = None,
     markdown: Annotated[bool, typer.Option(help="Print Markdown tables.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Show the answer of every study, and count its verdicts by theorem."""
     register = current_register()
@@ -52,6 +55,9 @@ def status(
             typer.echo(RECORDED, err=True)
     if not known:
         raise UserError(f"{REFERENCES}: no verdicts of this register; `make all` makes them")
+    if json:
+        print_json("status", studies=_studies(known), theorems=_counted(known))
+        return
     if only != "theorems":
         typer.echo("\n".join(_answers(known, markdown=markdown)))
     if only is None:
@@ -62,31 +68,54 @@ def status(
 
 def _answers(known: list[_Known], *, markdown: bool) -> Iterator[str]:
     """Question and answer of every study."""
-    theorems = printed_theorems()
-    lines = []
-    for rows, registered in known:
-        study = rows.study
-        text = answer_text(rows, registered, theorems)
-        words = printed_names(study)
-        lines.append((study, words.title, words.question, text))
+    studies = _studies(known)
     if markdown:
         linked = [
-            (f"[{title.partition(':')[0]}](docs/gallery/{study}.pdf)", text)
-            for study, title, _, text in lines
+            (f"[{of['title'].partition(':')[0]}](docs/gallery/{of['study']}.pdf)", of["answer"])
+            for of in studies
         ]
         yield printed_table(("Study", "Answer"), linked, markdown=True)
         return
-    for study, _, question, text in lines:
-        yield from textwrap.wrap(f"{study}: {question}", 96)
-        yield from textwrap.wrap(text, 96, initial_indent="    ", subsequent_indent="    ")
+    for of in studies:
+        yield from textwrap.wrap(f"{of['study']}: {of['question']}", 96)
+        yield from textwrap.wrap(of["answer"], 96, initial_indent="    ", subsequent_indent="    ")
+
+
+def _studies(known: list[_Known]) -> list[dict[str, Any]]:
+    """Every study as ``--json`` prints it."""
+    theorems = printed_theorems()
+    return [
+        {
+            "study": rows.study,
+            "title": printed_names(rows.study).title,
+            "question": printed_names(rows.study).question,
+            "answer": answer_text(rows, registered, theorems),
+            "claims": [{"id": row.id, "outcome": outcome(row, registered)} for row in rows.judged],
+        }
+        for rows, registered in known
+    ]
+
+
+def _counted(known: list[_Known]) -> list[dict[str, Any]]:
+    """The counts by theorem as ``--json`` prints them."""
+    columns = ("document", "corrected", "certificates")
+    return [
+        {"theorem": group.label, "name": group.name, "studies": group.studies}
+        | {name: dict(cell) for name, cell in zip(columns, group.cells, strict=True)}
+        for group in _groups(known)
+    ]
+
+
+def _groups(known: list[_Known]) -> list[TheoremCounts]:
+    rows = [(row, outcome(row, each.registered)) for each in known for row in each.rows.judged]
+    return count_outcomes(rows, printed_theorems())
 
 
 def _theorems(known: list[_Known], *, markdown: bool) -> Iterator[str]:
     """The counts of outcomes by theorem, and the checks of code apart."""
-    rows = [(row, outcome(row, each.registered)) for each in known for row in each.rows.judged]
     lines = [
         (group.name, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
-        for group in count_outcomes(rows, printed_theorems())
+        for group in _groups(known)
     ]
     yield printed_table((*HEAD, "Studies"), lines, markdown=markdown)
     if checks := checks_text([row for each in known for row in each.rows.checks]):
