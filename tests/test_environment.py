@@ -81,8 +81,8 @@ def test_the_judge_works_with_its_few_libraries(tmp_path: Path) -> None:
     values = [f"{run},{seed},0.9{seed:02}" for run in ("svm", "neighbours") for seed in range(12)]
     (tmp_path / "digits.csv").write_text("\n".join(["model,seed,accuracy", *values, ""]))
     claims = str(PROJECT / "examples/digits/claims.yaml")
-    for command in ("judge", "next"):
-        done = with_judge_libraries_only(command, claims, "digits.csv", folder=tmp_path)
+    for words in (["judge", claims, "digits.csv"], ["next", claims, "digits.csv"], ["lint"]):
+        done = with_judge_libraries_only(*words, folder=tmp_path)
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "judged/page.pdf").read_bytes().startswith(b"%PDF")
     assert with_judge_libraries_only("--help", folder=tmp_path).returncode == 0

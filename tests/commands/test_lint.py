@@ -1,13 +1,17 @@
 """What the lint lists and refuses in a manuscript and in the response."""
 
+import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from journeylab.commands.lint import lint_files
 from journeylab.config import UserError
 from journeylab.records.files import write_folder, write_json
+from journeylab.reports.latex import latex_macros
 
 PROJECT = Path(__file__).parents[2]
 
@@ -131,3 +135,31 @@ def test_a_file_that_cannot_be_read_is_one_line(checkout: Path) -> None:
     Path("a.yaml").write_text("points: [")
     with pytest.raises(UserError, match=r"a\.yaml: not a YAML text"):
         lint_files([Path("a.yaml")], Path())
+
+
+HOOKS = yaml.safe_load((PROJECT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+ACTION = yaml.safe_load((PROJECT / "action.yml").read_text(encoding="utf-8"))
+ENTRIES = [f"{HOOKS[0]['entry']} paper.tex", ACTION["runs"]["steps"][-1]["run"]]
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_hook_and_action_check_the_keys_of_any_paper(entry: str, tmp_path: Path) -> None:
+    (tmp_path / "judged").mkdir()
+    macros = latex_macros({"digits.1.effect": 0.014})
+    (tmp_path / "judged/numbers.tex").write_text(macros, encoding="utf-8")
+    paper = tmp_path / "paper.tex"
+    for key, code in (("digits.1.effect", 0), ("digits.1.efect", 1)):
+        paper.write_text(rf"\input{{judged/numbers}} \result{{{key}}} or 0.5", encoding="utf-8")
+        done = subprocess.run(
+            ["bash", "-euc", entry],
+            cwd=tmp_path,
+            env=os.environ | {"FILES": ""},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == code, done.stderr
+        assert done.stdout == "paper.tex:1: typed by hand: 0.5\n"
+    assert done.stderr == (
+        "paper.tex:1: \\result{digits.1.efect}: no numbers.tex defines it; did you mean "
+        "'digits.1.effect'?\n"
+    )

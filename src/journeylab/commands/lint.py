@@ -11,7 +11,8 @@ import typer
 import yaml
 
 from journeylab.catalogue import discover, study_folder
-from journeylab.commands.results import ROOT, current_register, end, read_text
+from journeylab.claims.schema import LOOKS
+from journeylab.commands.results import CLAIMS, ROOT, current_register, end, read_text
 from journeylab.config import UserError, meant
 from journeylab.records.files import MANIFEST, read_json, read_origin, sha256
 from journeylab.records.plans import read_plan
@@ -19,6 +20,7 @@ from journeylab.records.repair import remake
 from journeylab.reports.answers import FILE
 from journeylab.wording.placeholders import PLACEHOLDER
 
+NUMBERS = "numbers.tex"
 NAMES = (
     *("effect", "mean", "low", "high", "n", "failures", "verdict", "tail", "k", "detectable"),
     *("region", "source", "kind", "seeds", "look", "state"),
@@ -30,6 +32,7 @@ _MACRO = re.compile(
     r"\\(?P<macro>(?:raw)?result|study|studyfigure|includegraphics|input)\s*(?:\[[^]]*\])?"
     r"\{(?P<name>[^{}#]+)\}(?:\{(?P<figure>[^{}#]+)\})?"
 )
+_DEFINED = re.compile(r"\\@namedef\{journeylab@(?!raw@)([^{}]+)\}")
 _ENDS = ("", ".pdf", ".png", ".jpg", ".jpeg", ".svg", ".eps", ".tex")
 
 
@@ -44,7 +47,8 @@ def lint(
     By default of paper/**/*.tex, response.yaml and the answers of all studies. A decimal is a
     remark: \result{exp7.2.effect} prints the current number instead. Unknown are keys and studies
     that do not exist. Stale are figures, tables and reports other than the current ones; of a study
-    whose report is not drawn they are not compared.
+    whose report is not drawn they are not compared. Where no claims are registered in claims/, the
+    keys are those of every numbers.tex below the folder, and by default every .tex file is read.
     """
     end(*lint_files(files or (), root))
 
@@ -54,10 +58,10 @@ def lint_files(paths: Sequence[Path], root: Path) -> tuple[list[str], list[str]]
 
     Raises UserError for a file that cannot be read.
     """
-    reports = _Reports(root)
+    own = (CLAIMS / LOOKS).exists()
+    reports = _Reports(root) if own else _Judged()
     remarks, mistakes = [], []
-    usual = (*sorted(Path("paper").rglob("*.tex")), Path("response.yaml"), *_written_answers())
-    for path in paths or usual:
+    for path in paths or _usual(own=own):
         text = read_text(path)
         spans: Iterable[tuple[int, int]] = ((0, len(text)),)
         if path.suffix == ".tex":
@@ -78,10 +82,13 @@ def lint_files(paths: Sequence[Path], root: Path) -> tuple[list[str], list[str]]
     return remarks, mistakes
 
 
-def _written_answers() -> list[Path]:
-    """The answers of all studies that have one."""
-    paths = (study_folder(study) / FILE for study in discover())
-    return [Path(os.path.relpath(path)) for path in paths if path.exists()]
+def _usual(*, own: bool) -> list[Path]:
+    """The manuscript, the response and all answers; without a register every manuscript."""
+    if not own:
+        return [path for path in sorted(Path().rglob("*.tex")) if path.name != NUMBERS]
+    answers = (study_folder(study) / FILE for study in discover())
+    written = [Path(os.path.relpath(path)) for path in answers if path.exists()]
+    return [*sorted(Path("paper").rglob("*.tex")), Path("response.yaml"), *written]
 
 
 def _line(text: str, start: int) -> int:
@@ -107,7 +114,7 @@ def _answers(path: Path, text: str) -> list[tuple[int, int]]:
         raise UserError(f"{path}: not a YAML text ({error})") from None
 
 
-def _mistakes(folder: Path, text: str, reports: "_Reports") -> Iterator[tuple[int, str]]:
+def _mistakes(folder: Path, text: str, reports: "_Reports | _Judged") -> Iterator[tuple[int, str]]:
     """Where a manuscript has an unknown key or a stale file; `folder` is that of the manuscript."""
     for match in _MACRO.finditer(text):
         macro, name, figure = match.group("macro", "name", "figure")
@@ -185,6 +192,25 @@ class _Reports:
     def _read_drawn(self, study: str, name: str) -> dict[str, Any]:
         path = self._root / "reports" / study / name
         return read_json(path) if path.exists() else {}
+
+
+class _Judged:
+    """The numbers that `journeylab judge` wrote below the working directory; nothing else."""
+
+    def __init__(self) -> None:
+        written = sorted(Path().rglob(NUMBERS))
+        self._known = {key for path in written for key in _DEFINED.findall(read_text(path))}
+
+    def check_key(self, key: str) -> str:
+        """The key of a number."""
+        known = key in self._known
+        return "" if known else f"no {NUMBERS} defines it{meant(key, sorted(self._known))}"
+
+    def check_nothing(self, *_: object) -> str:
+        """Studies and figures are those of a register."""
+        return ""
+
+    check_study = check_file = check_copy = check_nothing
 
 
 def _compare(file: Path, current: Sequence[str]) -> str:
