@@ -14,6 +14,8 @@ from slurm_cluster import Cluster, make_folder, missing
 from ..workflow.conftest import TINY_TRAINING, Copy, copy_project
 
 PROFILE = "profiles/slurm/config.yaml"
+OFTEN = ("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1")
+"""A poll every second, where the profile waits for five."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Submitting:
         path = f"{self.cluster.folder}/bin:{environment['PATH']}"
         with (self.copy.path / "output").open("w") as output:
             process = subprocess.Popen(
-                ["snakemake", "--workflow-profile", "profiles/slurm", *arguments],
+                ["snakemake", "--workflow-profile", "profiles/slurm", *OFTEN, *arguments],
                 cwd=self.copy.path,
                 env=environment | self.cluster.environment | {"PATH": path},
                 stdout=output,

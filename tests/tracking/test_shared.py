@@ -58,15 +58,6 @@ def test_chunks_of_two_roots_form_one_variant(store, roots, shown, write_chunk):
     assert (ids(shown.seed), ids(shown.variant), ids(shown.study)) == before
 
 
-def test_a_result_that_two_roots_hold_is_there_once(store, roots, shown, write_chunk):
-    for root in roots:
-        write_chunk(root, "journey", "A")
-    import_from(roots[0], store, imported=2)
-    before = ids(shown.seed)
-    import_from(roots[1], store, imported=0)
-    assert ids(shown.seed) == before
-
-
 def test_simultaneous_imports_leave_nothing_twice(store, roots, shown, write_chunk, monkeypatch):
     for root in roots:
         write_chunk(root, "journey", "A")

@@ -21,8 +21,8 @@ with SnakemakeApi(OutputSettings(dryrun=True)) as api:
 """
 
 
-@pytest.mark.parametrize("argv", [["snakemake"], ["pytest", "-x", "--weird", "exp99"]])
-def test_a_workflow_that_python_starts_plans_its_targets(fresh: Copy, argv: list[str]) -> None:
+def test_a_workflow_that_python_starts_plans_its_targets(fresh: Copy) -> None:
+    argv = ["pytest", "-x", "--weird", "exp99"]
     own = fresh.run("python", "-c", SCRIPT.format(argv=argv, targets={"reports/exp5.pdf"}))
     jobs = re.findall(r"^(?:local)?(?:rule|checkpoint) (\w+):", own.stdout + own.stderr, re.M)
     assert sorted(set(jobs)) == ["collect", "compute", "draw", "judge", "typeset"]

@@ -154,17 +154,8 @@ def test_check_accepts_the_settings_of_the_workflow(whole: Copy) -> None:
     assert done.stderr.startswith("error: 'scale': write KEY=VALUE")
 
 
-@pytest.mark.parametrize(
-    "harm",
-    [
-        "a flipped bit of a figure",
-        pytest.param("a flipped bit of weights", marks=pytest.mark.system),
-    ],
-)
-def test_the_named_command_repairs_damage_that_snakemake_does_not_see(
-    project: Copy, harm: str
-) -> None:
-    pattern, spoil, _, _ = HARM[harm]
+def test_the_named_command_repairs_damage_that_snakemake_does_not_see(project: Copy) -> None:
+    pattern, spoil, _, _ = HARM["a flipped bit of a figure"]
     path = project.path / first(project, pattern)
     before = path.read_bytes()
     spoil_silently(path, spoil)
@@ -174,6 +165,4 @@ def test_the_named_command_repairs_damage_that_snakemake_does_not_see(
     project.run(*command[1].split())
     assert path.read_bytes() == before
     assert check(project).returncode == 0
-    # retraining has another cost, which reports print
-    reports = {"typeset", "respond", "index"}
-    assert project.rules() <= (reports if "weights" in harm else set())
+    assert project.rules() == set()

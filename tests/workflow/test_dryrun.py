@@ -89,12 +89,6 @@ def test_a_dry_run_is_short_unless_commands_are_requested(fresh: Copy):
     assert whole.count("journeylab train ") == whole.count("\nrule train:") > 1
 
 
-def edit_figures(project: Copy) -> None:
-    project.edit(
-        "src/journeylab/studies/exp5_ssm_bridge/figures.py", lambda text: text + "\n_X = 1\n"
-    )
-
-
 def remove_a_figure(project: Copy) -> None:
     next(project.path.glob("reports/exp5/figures/*.pdf")).unlink()
 
@@ -137,7 +131,6 @@ def jobs_with_reasons(text: str) -> set[tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("change", "first"),
     [
-        (edit_figures, "Updated input files: plans/exp5/draw.json"),
         (remove_a_figure, "Missing output files: reports/exp5/manifest.json"),
         (put_back_old_verdicts, "Updated input files: plans/exp5/judge.json"),
         (remove_the_plans, None),

@@ -225,12 +225,10 @@ def test_an_experiment_reruns_the_jobs_that_depend_on_it(clone: Repository) -> N
 
 def test_an_experiment_runs_the_study_of_its_target_only(clone: Repository) -> None:
     changes = (f"config.yaml:+{VARIANT}=0.02", f"config.yaml:{BRIDGE}=4", "target=reports/exp5.pdf")
-    for parameters, study in ((changes, "exp5"), (("target=reports/exp7.pdf",), "exp7")):
-        before = clone.runs()
-        clone.dvc("exp", "run", *(f"--set-param={change}" for change in parameters))
-        after = clone.runs()
-        assert {run.partition("/")[0] for run in before if after[run] != before[run]} == {study}
-    assert "metrics/exp7.json" in clone.dvc("metrics", "diff")
+    before = clone.runs()
+    clone.dvc("exp", "run", *(f"--set-param={change}" for change in changes))
+    after = clone.runs()
+    assert {run.partition("/")[0] for run in before if after[run] != before[run]} == {"exp5"}
 
 
 def test_a_queued_experiment_runs_the_code_beside_it(cloned: Repository) -> None:
@@ -248,14 +246,6 @@ def test_a_queued_experiment_runs_the_code_beside_it(cloned: Repository) -> None
     assert "edited error" in pdf_text(cloned.path / "reports/exp5.pdf")
     assert list((cloned.path / "data").iterdir()) == []
     assert cloned.dvc("status", "--json").strip() == "{}"
-
-
-def test_an_edited_learning_rate_retrains_without_snakemake_metadata(clone: Repository) -> None:
-    shutil.rmtree(clone.path / ".snakemake")
-    clone.configure(lambda config: config["studies"]["exp7"]["training"].update(learning_rate=0.02))
-    assert "config.yaml" in clone.dvc("status", "pipeline")
-    trained = {job[2:4] for job in clone.planned() if job[0] == "train"}
-    assert trained == {("native", "A"), ("native", "Aprime"), ("7a", "B")}
 
 
 def written(copy: Copy, pattern: str) -> Mapping[str, int]:

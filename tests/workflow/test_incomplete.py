@@ -40,11 +40,8 @@ def check_done(project: Copy, target: str, *outputs: str) -> None:
     assert project.planned(target) == set()
 
 
-@pytest.mark.parametrize("killed", [FIGURES, pytest.param(VERDICTS, marks=pytest.mark.system)])
-def test_a_report_is_made_despite_incomplete_outputs(
-    project: Copy, killed: tuple[str, ...]
-) -> None:
-    mark_incomplete(project, *killed)
+def test_a_report_is_made_despite_incomplete_outputs(project: Copy) -> None:
+    mark_incomplete(project, *FIGURES)
     (project.path / "reports/exp7.pdf").unlink()
     check_done(project, "reports/exp7.pdf", "reports/exp7.pdf")
 

@@ -104,16 +104,15 @@ def test_a_run_without_jobs_says_so(tiny: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("snakefile", "target", "expected"),
+    ("snakefile", "target", "expected", "options"),
     [
-        (RULES, "nosuch.file", "MissingRuleException"),
-        (RULES, "results/exp7/native/A/b/run.json", ""),
-        (RULES + "\nrule broken:\n    output 3\n", "all", "SyntaxError"),
-        (RULES + "\nraise SystemExit('error: in one line')\n", "all", "error: in one line"),
-        (RULES + "\nraise KeyError('gone')\n", "all", "KeyError"),
+        *((RULES, "nosuch.file", "MissingRuleException", dry) for dry in ((), ("--dry-run",))),
+        (RULES, "results/exp7/native/A/b/run.json", "", ("--dry-run",)),
+        (RULES + "\nrule broken:\n    output 3\n", "all", "SyntaxError", ()),
+        (RULES + "\nraise SystemExit('error: in one line')\n", "all", "error: in one line", ()),
+        (RULES + "\nraise KeyError('gone')\n", "all", "KeyError", ("--dry-run",)),
     ],
 )
-@pytest.mark.parametrize("options", [(), ("--dry-run",)])
 def test_errors_of_snakemake_are_printed_once(
     tiny: Path, snakefile: str, target: str, expected: str, options: tuple[str, ...]
 ) -> None:

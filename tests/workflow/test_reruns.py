@@ -4,14 +4,11 @@ import re
 
 import pytest
 
-from journeylab.records.fingerprint import BOOKKEEPING
-
 from .conftest import Copy
 
 pytestmark = pytest.mark.workflow
 
 EXP7 = "src/journeylab/studies/exp7_native_kg"
-EXP5 = "src/journeylab/studies/exp5_ssm_bridge"
 
 TOGETHER = {("all",), ("respond",), ("index",)}
 """Jobs that read the outputs of all studies."""
@@ -61,24 +58,11 @@ def test_an_edited_model_retrains_its_study_only(project: Copy) -> None:
     assert not any(job[0] == "generate" for job in jobs)
 
 
-def test_an_edited_computation_reruns_its_study_only(project: Copy) -> None:
-    project.edit(f"{EXP5}/compute.py", add_code)
-    jobs = project.planned()
-    assert ("compute", "exp5", "bridge", "rotation", "once") in jobs
-    assert {job[1] for job in jobs if len(job) > 1} == {"exp5"}
-
-
 def test_an_edited_command_line_reruns_nothing(project: Copy) -> None:
     loader = ("commands/app", "catalogue", "config/root", "workflow/planning")
     for module in loader:
         project.edit(f"src/journeylab/{module}.py", add_code)
     assert project.planned() == set()
-
-
-def test_edited_bookkeeping_redraws_and_typesets_only(project: Copy) -> None:
-    for module in BOOKKEEPING:
-        project.edit(f"src/journeylab/{module.replace('.', '/')}.py", add_code)
-    assert project.rules() == {"draw", "typeset", "respond", "index"}
 
 
 def test_more_seeds_train_new_chunks_only(project: Copy) -> None:
@@ -97,13 +81,6 @@ def test_a_changed_learning_rate_retrains_one_variant(project: Copy) -> None:
     project.configure(change)
     trained = {job[1:4] for job in project.planned() if job[0] == "train"}
     assert trained == {("exp7", "native", "A")}
-
-
-def test_an_edited_evaluation_does_not_retrain(project: Copy) -> None:
-    project.edit(f"{EXP7}/measure.py", add_code)
-    rules = project.rules()
-    assert "measure" in rules
-    assert "train" not in rules
 
 
 def test_a_changed_alpha_judges_again_without_measuring(project: Copy) -> None:
