@@ -112,14 +112,6 @@ def test_gradients_of_turned_scores_agree_with_finite_differences(shared):
     assert torch.autograd.gradcheck(turned_scores, (q, k, phi), check_undefined_grad=False)
 
 
-@pytest.mark.parametrize("name", ["none", "tokens"])
-def test_order_of_entries_does_not_change_logits(name):
-    model, (entries, questions) = head(), episode(entries=7)
-    order = torch.randperm(7, generator=torch.Generator().manual_seed(5))
-    before = model(entries, questions, TURNS[name])
-    torch.testing.assert_close(model(entries[:, order], questions, TURNS[name]), before)
-
-
 def test_combine_and_number_tokens_use_the_same_order():
     table = torch.randn(9, 4, generator=torch.Generator().manual_seed(0))
     tokens = torch.cartesian_prod(torch.arange(6), torch.arange(3))

@@ -96,14 +96,6 @@ def test_every_number_is_a_macro(computed):
         assert rf"\@namedef{{journeylab@{key}}}{{" in macros
 
 
-def test_the_report_of_a_computed_study_is_byte_stable(computed, exp5_report, exp5_prose, tmp_path):
-    for name in ("first.pdf", "second.pdf"):
-        compile_report(exp5_report, computed[1], exp5_prose, tmp_path / name)
-    assert (tmp_path / "first.pdf").read_bytes() == (tmp_path / "second.pdf").read_bytes()
-    assert list(tmp_path.glob(".*")) == []
-    assert "\n".join(pages(tmp_path / "first.pdf")).count("4300") == 6  # what three forms took
-
-
 def test_every_page_of_a_quick_run_is_stamped_and_no_page_of_evidence(pdf):
     verdicts, _, path = pdf
     stamped = [STAMP in page for page in pages(path)]

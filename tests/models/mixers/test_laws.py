@@ -15,7 +15,7 @@ from journeylab.models.mixers.mamba3 import state_space
 from journeylab.models.mixers.mixer import ShortConvolution, join_heads, split_heads, unit
 from journeylab.models.mixers.model import SequenceModel, Size
 from journeylab.models.mixers.path import PathAttention
-from journeylab.models.mixers.registry import COMMUTING, MECHANISMS, build_mixer, operator_weights
+from journeylab.models.mixers.registry import MECHANISMS, build_mixer, operator_weights
 from journeylab.models.mixers.selective_rope import SelectiveRotaryAttention
 from journeylab.models.mixers.softmax import (
     ForgettingAttention,
@@ -58,19 +58,10 @@ def with_maps_of(mixer, other):
 
 
 @pytest.mark.parametrize("mechanism", ALL)
-def test_a_later_token_changes_no_earlier_output(mechanism):
-    mixer, x = make(mechanism), rows(70)
-    changed = x.clone()
-    changed[:, 41:] = rows(29, seed=1)
-    before, after = mixer(x), mixer(changed)
-    torch.testing.assert_close(after[:, :41], before[:, :41], rtol=1e-10, atol=1e-10)
-    assert not torch.allclose(after[:, 41], before[:, 41])
-
-
-@pytest.mark.parametrize("mechanism", ALL)
 def test_a_prefix_has_the_outputs_of_the_whole_row(mechanism):
-    mixer, x = make(mechanism), rows(35)
-    for length in (1, 33):
+    """So no later token changes an earlier output."""
+    mixer, x = make(mechanism), rows(70)
+    for length in (1, 33, 41):
         torch.testing.assert_close(mixer(x[:, :length]), mixer(x)[:, :length])
 
 
@@ -189,15 +180,6 @@ def test_only_attention_without_position_ignores_the_order_of_earlier_tokens():
         mixer = make(mechanism)
         same = torch.allclose(mixer(shuffled)[:, 9], mixer(x)[:, 9])
         assert same == (mechanism in ("none", "toral-product")), mechanism
-
-
-@pytest.mark.parametrize("mechanism", ["orthogonal-product", "linear-product", "toral-product"])
-def test_product_states_of_commuting_operators_depend_on_counts_only(mechanism):
-    letters = rows(2, count=1)[0]
-    words = torch.tensor([[0, 0, 1, 1], [1, 0, 1, 0], [1, 1, 0, 0]])
-    last = make(mechanism)(letters[words])[:, -1]
-    assert torch.allclose(last[0], last[1]) == (mechanism in COMMUTING)
-    assert torch.allclose(last[0], last[2]) == (mechanism in COMMUTING)
 
 
 # special cases

@@ -2,10 +2,8 @@
 
 import pytest
 import torch
-from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
 
-from journeylab.config import TrainingSettings
 from journeylab.models.mixers.model import (
     MixerBlock,
     SequenceModel,
@@ -15,9 +13,6 @@ from journeylab.models.mixers.model import (
 )
 from journeylab.models.mixers.registry import MECHANISMS, build_mixer
 from journeylab.operators.orthogonal import DEGREE, SQUARINGS
-from journeylab.streams import Streams
-from journeylab.training import train
-from journeylab.training.ensemble import train_ensemble
 
 ALL = list(MECHANISMS)
 PARAMETERS = {
@@ -130,43 +125,3 @@ def test_a_forward_pass_stays_on_the_device_of_its_input(mechanism):
     logits = model(torch.zeros(2, 40, dtype=torch.int64, device="meta"))
     assert logits.shape == (2, 40, 3)
     assert logits.is_meta
-
-
-class Parity:
-    """Name the parity of the ones read so far; eight letters."""
-
-    def __init__(self, mechanism):
-        self.mechanism, self.tokens_per_step = mechanism, 64
-
-    def build(self, generator):
-        return SequenceModel(
-            self.mechanism, 2, 2, Size(8, 16), heads=2, layers=1, generator=generator
-        )
-
-    def batch(self, step, order, dropout):
-        words = torch.randint(2, (8, 8), generator=order)
-        return {"words": words, "labels": words.cumsum(1) % 2}
-
-    def loss(self, model, batch):
-        return cross_entropy(model(batch["words"]).flatten(0, 1), batch["labels"].flatten())
-
-    def evaluate(self, model):
-        return {}
-
-    def flops_per_step(self, model):
-        return 3.0 * 64 * model.flops_per_token(8)
-
-
-@pytest.mark.parametrize(
-    "mechanism", ["path-fox", "delta-product-signed", "mamba3", "orthogonal-transport", "cope"]
-)
-def test_both_engines_train_alike(mechanism, tmp_path):
-    settings = TrainingSettings(steps=4, learning_rate=0.003, warmup=0, evaluate_every=4)
-    streams = [Streams("exp1", seed) for seed in (0, 1)]
-    problems = [Parity(mechanism) for _ in streams]
-    together = train_ensemble(problems, settings, streams, tmp_path / "together")
-    for seed, (problem, stream) in enumerate(zip(problems, streams, strict=True)):
-        alone = train(problem, settings, stream, tmp_path / f"alone{seed}")
-        assert alone.status == together[seed].status == "finished"
-        for name, value in alone.state.items():
-            torch.testing.assert_close(together[seed].state[name], value, rtol=1e-3, atol=2e-4)
