@@ -49,7 +49,7 @@ UV         := build/uv
 
 # What cannot succeed is said before the environment is made.
 STUDIES := $(sort $(foreach folder,$(wildcard src/journeylab/studies/exp*_*),$(firstword $(subst _, ,$(notdir $(folder))))))
-UNKNOWN := $(filter-out $(STUDIES),$(filter exp%,$(MAKECMDGOALS)))
+UNKNOWN := $(filter-out $(STUDIES),$(filter exp%,$(MAKECMDGOALS)) $(patsubst search-%,%,$(filter search-%,$(MAKECMDGOALS))))
 $(if $(UNKNOWN),$(error there is no study $(UNKNOWN); there are $(STUDIES)))
 ifneq ($(filter paper,$(MAKECMDGOALS)),)
 $(if $(shell command -v $(LATEXMK)),,$(error $(LATEXMK) is missing, which typesets the manuscript; on Debian: apt-get install latexmk texlive-latex-extra))
@@ -77,6 +77,9 @@ $(UV): Makefile | setup
 
 exp%: setup ## run one study and typeset its report, e.g. make exp7
 	$(RUN) reports/$@.pdf
+
+search-%: setup ## search the settings of a study on pilot seeds, e.g. make search-exp10
+	$(RUN) search_$*
 
 all: setup ## every study of config.yaml that is not optional
 	$(RUN) all

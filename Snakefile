@@ -22,12 +22,13 @@ onstart:
 
 
 wildcard_constraints:
-    study=r"exp\d+",
+    study=r"(search/)?exp\d+",  # a search has the runs of a study in a folder of its own
     file=r"[0-9a-f]{16}",
     dataset=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
     arm=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
     variant=r"[A-Za-z0-9][A-Za-z0-9_.-]*",
     look=r"\d+",
+    round=r"\d+",
     seeds=r"seeds-\d\d+-\d\d+|once",
 
 
@@ -42,11 +43,15 @@ rule all:
 
 
 # seeds are added look by look: which runs a study has is known when its looks are done
-plan.follow(lambda study, n: checkpoints.look.get(study=study, look=n).output.look)
+plan.follow(
+    lambda study, n: checkpoints.look.get(study=study, look=n).output.look,
+    lambda study, n: checkpoints.choose.get(study=study, round=n).output.record,
+)
 
 
 include: "workflow/rules/generate.smk"
 include: "workflow/rules/runs.smk"
+include: "workflow/rules/search.smk"
 include: "workflow/rules/judge.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/response.smk"

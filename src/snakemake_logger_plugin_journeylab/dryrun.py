@@ -32,7 +32,7 @@ def summary(jobs: Iterable[Mapping[str, Any]], outline: Mapping[str, Any]) -> It
     groups: defaultdict[str, dict[tuple[int, str], list[Mapping[str, Any]]]] = defaultdict(dict)
     for job in jobs:
         rule, _, study = job["rule_name"].partition("_")  # restore_exp7 has no wildcards
-        if rule != "all":
+        if rule in STAGES:  # others only name targets
             known = {"study": study, "arm": ""} | (job["wildcards"] or {})
             group = _ORDER.index(rule), str(known["arm"])
             groups[str(known["study"])].setdefault(group, []).append(job)
@@ -72,8 +72,11 @@ def _study(
             for reason, number in reasons.most_common()
         )
         yield f"  {name:<{width}}  {count} of {total}  {why}"
-    if any(job["rule_name"] == "look" for job in jobs):
+    rules = {job["rule_name"] for job in jobs}
+    if "look" in rules:
         yield "  after each look, runs that undecided claims read get more seeds"
+    if "choose" in rules:
+        yield "  after each round, runs whose choice has a neighbour that was not tried try it"
 
 
 def classify(reason: str) -> str:

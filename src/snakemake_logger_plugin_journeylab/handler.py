@@ -17,6 +17,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from journeylab.records.live import Pace, add_up, read_progress
+from journeylab.records.stages import STAGES
 from journeylab.wording.typography import clock, roughly
 from snakemake_logger_plugin_journeylab import wording
 from snakemake_logger_plugin_journeylab.dryrun import summary
@@ -134,8 +135,12 @@ class LogHandler(LogHandlerBase):
         """Handle a record about jobs; False for any other record."""
         match about.get("event"):
             case LogEvent.RUN_INFO:
-                counts = {rule: n for rule, n in about["stats"].items() if rule != "all"}
-                self.total = counts.pop("total") - ("all" in about["stats"])
+                counts = {
+                    rule: n
+                    for rule, n in about["stats"].items()
+                    if rule.partition("_")[0] in STAGES
+                }
+                self.total = sum(counts.values())
                 each = ", ".join(f"{n} {rule.partition('_')[0]}" for rule, n in counts.items())
                 self._say(f"{self.total} jobs: {each}", Quietness.PROGRESS)
             case LogEvent.PROGRESS:
@@ -174,8 +179,8 @@ class LogHandler(LogHandlerBase):
         self.total = max(self.total, self.finished + len(self.jobs))  # a look adds jobs
         count, took = f"[{self.finished}/{self.total}]", clock(about["created"] - job.began)
         self._say(f"{count} {job.name} · {took}", Quietness.RULES)
-        if job.rule == "look":
-            self._say(wording.describe_look(Path(job.output[0])), Quietness.PROGRESS)
+        if job.rule in ("look", "choose"):
+            self._say(wording.describe(job.rule, Path(job.output[0])), Quietness.PROGRESS)
 
     def _fail(self, about: Mapping[str, Any]) -> None:
         jobid, given, now = about["jobid"], list(about["log"]), about["created"]

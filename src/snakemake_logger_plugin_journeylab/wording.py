@@ -13,6 +13,7 @@ from journeylab.config import ONCE, UserError, build, chunk_seeds
 from journeylab.records.files import read_json
 from journeylab.records.looks import LookRecord
 from journeylab.records.plans import Plan
+from journeylab.records.searches import SearchRecord
 
 LINES = 12
 """How many last lines of a failed job's log are printed."""
@@ -29,6 +30,8 @@ def name_job(rule: str, wildcards: Mapping[str, str]) -> str:
     with suppress(UserError):  # a run that is computed once
         seeds = tuple(chunk_seeds(known.get("seeds", ONCE)))
     label = Plan.model_validate({"stage": stage, "seeds": seeds, **named}).label
+    if "round" in known:
+        return f"{label}, round {known['round']}"
     return f"{label} at {known['look']} seeds" if "look" in known else label
 
 
@@ -83,10 +86,11 @@ def count_verdicts(files: Iterable[Path]) -> str:
     )
 
 
-def describe_look(record: Path) -> str:
-    """A look in a line: “exp7: look 2, 16 seeds: 3 of 14 claims open, 6 runs go on”."""
+def describe(stage: str, record: Path) -> str:
+    """A look or a round in a line: “exp7: look 2, 16 seeds: 3 of 14 claims open, 6 runs go on”."""
+    kind: type[LookRecord | SearchRecord] = LookRecord if stage == "look" else SearchRecord
     try:
-        look = build(LookRecord, read_json(record), str(record))
+        made = build(kind, read_json(record), str(record))
     except (OSError, UserError):
         return f"{record} cannot be read"
-    return f"{look.study}: {look.summary}"
+    return f"{made.study}: {made.summary}"

@@ -15,7 +15,7 @@ RULES = Path(__file__).parents[2] / "workflow" / "rules"
 SOURCES = "\n".join(path.read_text() for path in sorted(RULES.glob("*.smk")))
 WILDCARDS = {
     **{"file": "0a1b", "study": "exp1", "dataset": "strings", "arm": "A", "variant": "rotation"},
-    **{"seeds": "seeds-00-11", "look": "12"},
+    **{"seeds": "seeds-00-11", "look": "12", "round": "1"},
 }
 
 

@@ -14,6 +14,7 @@ from journeylab.config import UserError, accepted
 from journeylab.records.evidence import RunEvidence, collect_evidence, evidence_path, find_evidence
 from journeylab.records.files import MEASUREMENTS, write_atomic
 from journeylab.records.runs import RUN, START
+from journeylab.records.searches import evidence_of_search
 from journeylab.records.stages import run_folder
 from journeylab.workflow.evidence import Recorded, judgements, needed_runs, read_recorded
 from journeylab.workflow.planning import WorkflowPlan
@@ -42,6 +43,7 @@ def add(
     refused: list[str] = []
     for study in studies:
         refused += _add_study(plan, study, folder)
+        _add_search(plan, study, folder)
     end((), [f"error: {line}" for line in refused])
 
 
@@ -73,6 +75,12 @@ def check(
         del states["current"]
         others = ", ".join(f"{states[state]} {state}" for state in sorted(states, reverse=True))
         typer.echo(f"{_summary(study, needed, recorded)}{f'; {others}' if others else ''}")
+        if study in plan.searches:
+            search = plan.searches[study]
+            for remark in search.remarks(search.recorded(folder)) or [
+                f"{study}: its search is current"
+            ]:
+                typer.echo(remark)
     end((), [f"error: {line}" for line in damaged])
 
 
@@ -130,6 +138,18 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path) -> list[str]:
     )
     typer.echo(f"{kept}, {size / 1e6:.2f} MB; {done}")
     return refused
+
+
+def _add_search(plan: WorkflowPlan, study: str, root: Path) -> None:
+    """Keep the search of a study, if its last round was made with the current plans."""
+    made = plan.searches[study].finished(root) if study in plan.searches else None
+    if made is None:
+        return
+    path, content = evidence_of_search(root, study), made.read_bytes()
+    if not path.exists() or path.read_bytes() != content:
+        with write_atomic(path) as partial:
+            partial.write_bytes(content)
+        typer.echo(f"{study}: its search is recorded, {len(content) / 1e6:.2f} MB")
 
 
 def _record_judgements(plan: WorkflowPlan, study: str) -> int:

@@ -27,6 +27,7 @@ from journeylab.config.fields import (
     check_case,
 )
 from journeylab.config.grids import by_name, span
+from journeylab.config.search import Search
 
 
 class TrainingSettings(Frozen):
@@ -154,14 +155,16 @@ class StudySettings(Frozen):
     """The section of a study in ``config.yaml``.
 
     Subclasses type ``datasets`` and ``arms`` and declare which of the sections ``model``,
-    ``training`` and ``evaluation`` they have. ``scales`` holds the overrides of each scale. An
-    ``optional`` study runs only if its report is requested.
+    ``training`` and ``evaluation`` they have. ``scales`` holds the overrides of each scale,
+    ``search`` what is searched on pilot seeds. An ``optional`` study runs only if its report is
+    requested.
     """
 
     chunk: Annotated[int, Field(gt=0, le=MOST_SEEDS)] = 4
     datasets: Mapping[Name, Frozen] = {}
     arms: Mapping[Name, ArmSettings] = {}
     scales: dict[Scale, dict[str, Any]] = {}
+    search: Search | None = None
     optional: Switch = False
 
     _spanned = field_validator("arms", mode="before")(span)

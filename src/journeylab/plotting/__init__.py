@@ -13,6 +13,11 @@ from journeylab.plotting.plots import (
     seeds,
 )
 from journeylab.plotting.results import RunName, StudyResults, Table, median, summary, table
-from journeylab.plotting.searches import read_trials, tabulate_trials
+from journeylab.plotting.searches import (
+    describe_search,
+    read_trials,
+    tabulate_search,
+    tabulate_trials,
+)
 from journeylab.plotting.stopping import stopping
 from journeylab.plotting.style import TEXT, Style, save, styled, styles

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,8 @@ class StudyResults:
 
     ``measurements`` is tidy: study, arm, variant, seed (empty for a run that is computed once),
     metric, factors…, value. ``curves`` exists if the study trains: study, arm, variant, seed, step,
-    metric, value. Failed seeds have no rows in either; they are listed in ``runs``.
+    metric, value. Failed seeds have no rows in either; they are listed in ``runs``. ``search`` is
+    what the search of settings tried and chose, as plans hold it.
     """
 
     study: str
@@ -44,6 +45,7 @@ class StudyResults:
     verdicts: StudyRows | None = None
     curves: pd.DataFrame | None = None
     runs: tuple[RunRecord, ...] = ()
+    search: Mapping[str, Any] | None = None
 
     @property
     def labels(self) -> Labels:

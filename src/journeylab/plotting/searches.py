@@ -1,12 +1,16 @@
 """The table of a search of hyperparameters: what was tried on pilot seeds, and what was chosen."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from journeylab.config import Search
 from journeylab.plotting.results import StudyResults, Table
+from journeylab.wording.typography import short
+from journeylab.wording.verdicts import listed
 
 
 def read_trials(module: str | Path) -> pd.DataFrame:
@@ -49,3 +53,95 @@ def _print_trial(trial: Mapping[Any, str], usual: str) -> str:
     at = [f"{trial['rate']} × {trial['scale']}", *filter(None, (trial["note"], steps))]
     value = trial["value"].replace("inf", "failed")
     return f"{', '.join(at)}: {value}{trial['chosen']}".replace(" ", "\u00a0")
+
+
+def tabulate_search(results: StudyResults, searched: Mapping[str, Any]) -> Table:
+    """The trials of a search that the pipeline made, as the table ``search``.
+
+    A row is a run: its choice, what config.yaml has where that differs, the trained step at which
+    the searched quantity was best, and all points that were tried.
+    """
+    search = Search.model_validate(searched["search"])
+    settings = [setting.rpartition(".")[2].replace("_", " ") for setting in search.grid]
+    rows = []
+    for run, chosen in searched["choices"].items():
+        arm, _, variant = run.partition("/")
+        used = searched["in_use"].get(run)
+        same = used is not None and _equal(used, chosen["values"])
+        tried = [
+            f"{_point(each['values'])}: {_value(each['mean'])}"
+            for each in searched["trials"]
+            if each["run"] == run and each["steps"] == _steps(searched, chosen)
+        ]
+        rows.append(
+            {
+                "Arm": results.arms.get(arm, arm),
+                "Model": results.labels.get(variant, variant),
+                "Chosen": _point(chosen["values"]),
+                "Value": _value(chosen["mean"]),
+                "In use": "the same" if same else _point(used or {}) or "not searched",
+                "Best at step": _best_step(search, chosen["curve"]),
+                f"All points, {' × '.join(settings)}: value": "; ".join(tried),
+            }
+        )
+    frame = pd.DataFrame(rows)
+    if frame["Arm"].nunique() == 1:
+        frame = frame.drop(columns="Arm")
+    caption = f"Search of {listed(settings)}."
+    return Table(frame, ("Value",), caption=caption, notes=_notes(searched))
+
+
+def describe_search(search: Mapping[str, Any]) -> str:
+    """How settings were chosen, for the sentence on fairness."""
+    how = Search.model_validate(search["search"])
+    settings = [setting.replace("_", " ").rpartition(".")[2] for setting in how.grid]
+    sizes = " × ".join(str(len(values)) for values in how.grid.values())
+    metrics = [how.metric] if isinstance(how.metric, str) else dict.fromkeys(how.metric.values())
+    pilots = how.pilots
+    return (
+        f"{listed(settings)} searched by the pipeline, from one grid of {sizes} points for "
+        f"{len(search['choices'])} runs, by {listed([m.replace('_', ' ') for m in metrics])} after "
+        f"training on pilot seeds {pilots[0]} to {pilots[-1]}; the table of the search says where "
+        "the settings in use are others"
+    )
+
+
+def _notes(search: Mapping[str, Any]) -> str:
+    how = Search.model_validate(search["search"])
+    pilots = how.pilots
+    notes = (
+        f"Value: mean over pilot seeds {pilots[0]} to {pilots[-1]}, the {how.best} counts; within "
+        f"{how.tie:g} of it, the point nearest to the middle of the grid. Every run tried the same "
+        "grid, then the neighbours of its choice until all were tried. Best at step: where the "
+        "value was best, of the steps of training; with several numbers of steps, of these."
+    )
+    edges = [run for run, chosen in search["choices"].items() if chosen["untried"]]
+    if edges:
+        notes += f" At the edge of what was tried: {listed(edges)}."
+    return " ".join((notes, *(f"{remark[0].upper()}{remark[1:]}." for remark in search["remarks"])))
+
+
+def _steps(search: Mapping[str, Any], chosen: Mapping[str, Any]) -> int:
+    return next(
+        int(each["steps"]) for each in search["trials"] if each["folder"] == chosen["folder"]
+    )
+
+
+def _best_step(search: Search, curve: Sequence[Mapping[str, float]]) -> str:
+    if not curve:
+        return "–"
+    best = (max if search.best == "highest" else min)(point["value"] for point in curve)
+    at = min(point["step"] for point in curve if abs(point["value"] - best) <= search.tie)
+    return f"{at:,} of {max(point['step'] for point in curve):,}".replace(",", "\u202f")
+
+
+def _equal(used: Mapping[str, float], chosen: Mapping[str, float]) -> bool:
+    return all(math.isclose(used.get(name, math.nan), value) for name, value in chosen.items())
+
+
+def _point(values: Mapping[str, float]) -> str:
+    return " × ".join(f"{value:g}" for value in values.values())
+
+
+def _value(mean: float | None) -> str:
+    return "failed" if mean is None else short(mean)

@@ -172,8 +172,8 @@ def parse_evidence(content: bytes) -> RunEvidence:
 
 def changes(evidence: RunEvidence, plan: Plan, measured: Plan) -> list[str]:
     """What differs between the plans of the evidence and current plans, in the words of a plan."""
-    of_run = list(_differences(_fields(evidence.plan), _fields(plan)))
-    of_measuring = list(_differences(_fields(evidence.measured), _fields(measured)))
+    of_run = list(differences(_fields(evidence.plan), _fields(plan)))
+    of_measuring = list(differences(_fields(evidence.measured), _fields(measured)))
     if of_run:  # then the key of the run, an input of measuring, differs as well
         of_measuring = [line for line in of_measuring if line != "input run"]
     return list(dict.fromkeys((*of_run, *of_measuring))) or ["the form of its plan"]
@@ -195,7 +195,8 @@ def _fields(plan: Plan) -> dict[str, Any]:
     return {".".join(path): value for path, value in leaves(fields) if value != {}}
 
 
-def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """What differs between two flat sets of fields, in words."""
     for name in dict.fromkeys((*old, *new)):
         before, after = old.get(name), new.get(name)
         if before == after:

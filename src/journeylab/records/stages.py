@@ -19,6 +19,9 @@ from journeylab.records.runs import HOST, RUN
 RUN_FOLDER = "{study}/{arm}/{variant}/{seeds}"
 """The folder of a run below ``results``, and of its plans below ``plans``."""
 _RESULT = f"results/{RUN_FOLDER}"
+SEARCH = "search"
+"""The folder of searches below plans, data, results and evidence; ``search/<study>`` stands where
+runs of a study have ``<study>``."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ class Stage:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(self.plan)))
+        names = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(self.plan))
+        return re.compile(names.replace("(?P<study>", f"(?P<study>(?:{SEARCH}/)?"))
 
 
 STAGES: Mapping[str, Stage] = {
@@ -111,6 +115,13 @@ STAGES: Mapping[str, Stage] = {
         parts=("settings", "models", "measure"),
         core="chunks.measure",
         libraries=("numpy", "torch"),
+    ),
+    "choose": Stage(
+        purpose="Choose the settings of searched runs, or ask for more trials.",
+        plan=f"{SEARCH}/{{study}}/round-{{round}}.json",
+        outputs={"record": f"results/{SEARCH}/{{study}}/round-{{round}}.json"},
+        reads=("rounds", "runs"),
+        core="stages.choose",
     ),
     "restore": Stage(
         purpose="Write the runs of a study as its evidence holds them.",
@@ -199,7 +210,10 @@ def plan_path(stage: str, **wildcards: object) -> str:
 
 def plan_of_log(log: str) -> str:
     """The path below ``plans`` of the job with this log below ``logs``; "" for another file."""
-    stage, *names = log.removesuffix(".log").split("/")
+    stage, _, place = log.removesuffix(".log").partition("/")
+    names = place.removeprefix(f"{SEARCH}/").split("/") if place else []
+    if place.startswith(f"{SEARCH}/"):
+        names[0] = f"{SEARCH}/{names[0]}"
     known = STAGES.get(stage)
     if known is None or len(names) != len(known.wildcards):
         return ""

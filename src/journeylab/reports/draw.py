@@ -11,7 +11,17 @@ from typing import Protocol
 import pandas as pd
 
 from journeylab.config import UserError, accepted
-from journeylab.plotting import Figures, StudyResults, Table, draw_figures, save, stopping, styled
+from journeylab.plotting import (
+    Figures,
+    StudyResults,
+    Table,
+    describe_search,
+    draw_figures,
+    save,
+    stopping,
+    styled,
+    tabulate_search,
+)
 from journeylab.plotting.captions import SENTENCES
 from journeylab.records.files import MANIFEST, write_json
 from journeylab.reports.latex import latex_macros, latex_table
@@ -67,8 +77,12 @@ def draw_results(
     (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
     write_json(folder / "numbers.json", numbers)
     captions, own = with_words(results, made, own, numbers)
+    names = results.names
+    if results.search:
+        own["search"] = tabulate_search(results, results.search)
+        names = names.model_copy(update={"tuning": describe_search(results.search)})
     tables = verdict_tables(results.verdicts) | own
-    if fair := fairness(results.runs, results.names):
+    if fair := fairness(results.runs, names):
         tables["fairness"] = fair
     for name, table in tables.items():
         _write_table(folder / "tables" / name, table, f"tab:{results.study}-{name}")

@@ -57,6 +57,7 @@ def run(call: Call) -> None:
         verdicts=judged,
         curves=join_curves(curves),
         runs=tuple(records.values()),
+        search=plan.settings["search"],
     )
     made = plan.origin(measurements=measurements, verdicts=verdicts)
     with write_folder(call.output.parent, made) as folder:

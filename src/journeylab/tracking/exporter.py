@@ -20,6 +20,7 @@ from journeylab.config import Frozen, UserError, masked
 from journeylab.records import files, runs
 from journeylab.records.listing import find_files
 from journeylab.records.plans import plan_key
+from journeylab.records.stages import SEARCH
 from journeylab.tracking.contents import Chunk, describe_study, look_tags, medians, read_study
 from journeylab.tracking.experiment import Experiment, now
 from journeylab.tracking.live import LIVE, LiveRuns
@@ -116,8 +117,11 @@ def tell(summary: TrackingSummary) -> None:
 
 
 def find_studies(root: Path) -> list[str]:
-    """The studies with results below `root`."""
-    return sorted(path.name for path in root.glob("results/*") if path.is_dir())
+    """The studies with results below `root`, and searches, as ``search/<study>``."""
+    results = root / "results"
+    folders = [*results.glob("*"), *(results / SEARCH).glob("*")]
+    names = (path.relative_to(results).as_posix() for path in folders if path.is_dir())
+    return sorted(name for name in names if name != SEARCH)
 
 
 def _update(store: Store, exporters: Sequence[_Exporter]) -> Iterator[TrackingSummary]:

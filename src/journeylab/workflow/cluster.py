@@ -37,7 +37,7 @@ def submitted_studies(arguments: Sequence[str]) -> set[str]:
 
     Each job starts snakemake twice; reading all studies would take most of that time.
     """
-    return set(re.findall(r"\bstudy=(exp\d+)\b", " ".join(arguments)))
+    return set(re.findall(r"\bstudy=(?:search/)?(exp\d+)\b", " ".join(arguments)))
 
 
 def lift_default_limit(scheduler: Any) -> None:

@@ -40,9 +40,10 @@ from journeylab.config import (
     read_yaml,
 )
 from journeylab.records.evidence import RunEvidence
-from journeylab.records.files import read_json
+from journeylab.records.files import MEASUREMENTS, read_json
 from journeylab.records.git import why_git_fails
 from journeylab.records.live import training_steps
+from journeylab.records.looks import SeedRange
 from journeylab.records.plans import HISTORY, REGISTER, Plan
 from journeylab.records.round import ROUND
 from journeylab.records.runs import (
@@ -54,7 +55,7 @@ from journeylab.records.runs import (
     git_state,
     read_start,
 )
-from journeylab.records.stages import RUN_STAGES, output_path, plan_path
+from journeylab.records.stages import RUN_STAGES, SEARCH, output_path, plan_path
 from journeylab.records.verdicts import Registration
 from journeylab.reports.answers import read_answer
 from journeylab.workflow.costs import outline, read_costs
@@ -70,6 +71,7 @@ from journeylab.workflow.external import EXTERNAL, external_files, file_name, wi
 from journeylab.workflow.plan_files import Changes, find_changes
 from journeylab.workflow.plans import Job, StudyPlans, list_jobs, make_plan
 from journeylab.workflow.round import compare_reviewed
+from journeylab.workflow.searches import FindRound, StudySearch, find_searches, search_of
 from journeylab.workflow.seeds import FindRecord, StudySeeds, Taken, study_seeds
 
 T = TypeVar("T")
@@ -83,10 +85,14 @@ class Wildcards(Protocol):
     arm: str
     variant: str
     seeds: str
+    round: str
 
 
 class Scope(NamedTuple):
-    """What a start plans: these studies and, if `shared`, the response and the index."""
+    """What a start plans: these studies and, if `shared`, the response and the index.
+
+    ``search/<study>`` stands for the search of a study.
+    """
 
     studies: Sequence[str]
     shared: bool
@@ -132,6 +138,9 @@ class WorkflowPlan:
         self._record: FindRecord = lambda study, n: (
             f"{self.folder('results')}/{study}/looks/{n}.json"
         )
+        self._round: FindRound = lambda study, n: (
+            f"{self.folder('results')}/{SEARCH}/{study}/round-{n}.json"
+        )
         self.register = read_register(claims, studies)
         self.theorems = read_theorems(claims)
         self.costs = read_costs(references)
@@ -145,19 +154,15 @@ class WorkflowPlan:
         }
         if self.config.scale == "quick":
             self.config = self.config.model_copy(update={"studies": self._cut_down()})
+        self.searches: Mapping[str, StudySearch] = find_searches(self.config)
+        """The searches of the studies that have one."""
         self._ends: Mapping[str, int | None] = {}
         self.jobs = _Lazy(self._list_jobs)
         """The jobs of each study, by folder."""
         self._unrestored = _Lazy(lambda study: tuple(self._study(study, restore=False).all()))
         self.planned_rows = cache(self._planned_rows)
         self.answer = cache(self._answer)
-        self._made = _Lazy(
-            lambda study: (
-                tuple(self._study(study).all())
-                if self._restored(study)
-                else self._unrestored[study]
-            )
-        )
+        self._made = _Lazy(self._make_plans)
         self.evidence: dict[str, StudyEvidence] = {}
         if self.config.evidence != "run":
             root = Path(self.config.root)
@@ -174,13 +179,23 @@ class WorkflowPlan:
             self.jobs.clear()  # of fewer seeds
             self._unrestored.clear()
 
+    def _make_plans(self, place: str) -> tuple[tuple[str, Plan], ...]:
+        if study := search_of(place):
+            return tuple(self.searches[study].plans())
+        restored = self._restored(place)
+        return tuple(self._study(place).all()) if restored else self._unrestored[place]
+
     def _list_jobs(self, study: str) -> dict[str, Job]:
+        if searched := search_of(study):
+            return {folder: job for folder, (job, *_) in self.searches[searched].trials.items()}
         jobs = list_jobs(study, self.config.studies[study], self.seeds(study), self.register)
         return {job.folder: job for job in jobs}
 
     def _check(self) -> None:
         metrics = {study: printed_names(study).metrics for study in discover()}
         check_register(self.register, self.config.studies, metrics, str(self.claims))
+        for search in find_searches(self.config).values():
+            search.check("config.yaml")
 
     def warnings(self, scope: Scope | None = None) -> list[str]:
         """Matters that need a person but are not errors, such as points without an answer."""
@@ -204,6 +219,10 @@ class WorkflowPlan:
             and output_path(root, "judge", study=study).exists()
         ]
         lines += self._exploratory(scope.studies if scope else self.studies)
+        for place in scope.studies if scope else self.studies:
+            search = self.searches.get(search_of(place) or place)
+            if search and self.config.scale != "quick":
+                lines += search.remarks(search.recorded(root))
         return lines + evidence_warnings(self.evidence, self.config.evidence)
 
     def _exploratory(self, studies: Iterable[str]) -> Iterator[str]:
@@ -279,9 +298,9 @@ class WorkflowPlan:
             return []
         return [f"{self.folder('data')}/{EXTERNAL}/{file_name(data['file']['sha256'])}"]
 
-    def follow(self, record: FindRecord) -> None:
-        """Set how the file of a look is found: `record` raises for a look that was not made yet."""
-        self._record = record
+    def follow(self, look: FindRecord, search: FindRound) -> None:
+        """Set how files of looks and of rounds are found: both raise for one that was not made."""
+        self._record, self._round = look, search
 
     def review_round(self, _wildcards: object) -> list[str]:
         """Input function: what planning knows of the reviewed version, if there is one."""
@@ -305,6 +324,31 @@ class WorkflowPlan:
             ]
 
         return of_study
+
+    def trials(self, name: str) -> Callable[[Wildcards], list[str]]:
+        """Input function: file ``name`` of every trial that the rounds up to this one ask for."""
+
+        def of_round(wildcards: Wildcards) -> list[str]:
+            study, results = wildcards.study, f"{self.folder('results')}/{SEARCH}"
+            taken, _ = self.searches[study].taken(self._round, int(wildcards.round))
+            return [f"{results}/{study}/{folder}/{name}" for folder in taken]
+
+        return of_round
+
+    def rounds(self, wildcards: Wildcards) -> list[str]:
+        """Input function: the records of the rounds before this one."""
+        return self.searches[wildcards.study].taken(self._round, int(wildcards.round))[1]
+
+    def search(self, study: str) -> Callable[[object], list[str]]:
+        """Input function: the records of all rounds of a study's search, and all trials."""
+
+        def made(_: object) -> list[str]:
+            rounds = self.searches[study].rounds(self._round)
+            taken, _files = self.searches[study].taken(self._round, len(rounds))
+            results = f"{self.folder('results')}/{SEARCH}/{study}"
+            return [*rounds, *(f"{results}/{folder}/{MEASUREMENTS}" for folder in taken)]
+
+        return made
 
     def of_covered(self, folder: str, name: str) -> Callable[[object], list[str]]:
         """Input function: file ``name`` of every covered study, below ``folder``."""
@@ -332,12 +376,15 @@ class WorkflowPlan:
         job = self._job(wildcards)
         return training_steps(job.run.settings, len(chunk_seeds(job.seeds)))
 
-    def scope(self, files: Iterable[str], *, rules: bool = False) -> Scope:
-        """What a start plans whose targets are these files, and `rules` if there are any."""
-        named = {self._study_of(file) for file in files}
-        if rules or not named or None in named:
-            return Scope(self.studies, shared=True)
-        return Scope([study for study in self.studies if study in named], shared=False)
+    def scope(self, files: Iterable[str], rules: Iterable[str] = ()) -> Scope:
+        """What a start plans whose targets are these files and rules."""
+        searches = {f"{SEARCH}_{study}": f"{SEARCH}/{study}" for study in self.searches}
+        named = {self._study_of(file) for file in files} | {searches.get(rule) for rule in rules}
+        whole = not named or None in named
+        chosen = [place for place in (*self.studies, *searches.values()) if place in named]
+        if whole:
+            chosen = [*self.studies, *(place for place in chosen if search_of(place))]
+        return Scope(chosen, shared=whole)
 
     def changes(self, scope: Scope) -> Changes:
         """The plans in `scope` that changed, and those of jobs that no longer exist."""
@@ -353,6 +400,8 @@ class WorkflowPlan:
             )
         for study in scope.studies:
             beside[folder / study / REGISTER] = state = self._state(study, git, committed)
+            if search_of(study):
+                continue
             path = folder / study / HISTORY
             commits = self._commits(study, state, runs)
             known = recorded_rows(path)
@@ -372,7 +421,8 @@ class WorkflowPlan:
         """Every plan by its path below ``plans``, in the order in which data flow."""
         studies, shared = scope or Scope(self.studies, shared=True)
         read_by = self.config.studies
-        wanted = {file.sha256 for study in studies for file in read_by[study].files()}
+        bases = [search_of(place) or place for place in studies]
+        wanted = {file.sha256 for study in bases for file in read_by[study].files()}
         for file in external_files(read_by.values()):
             if file.sha256 in wanted:
                 plan = make_plan("fetch", settings=dict(file), code_of=self.studies[0])
@@ -474,8 +524,8 @@ class WorkflowPlan:
         return {
             study: outline(
                 ((self.folder(f"plans/{name}"), plan) for name, plan in self._made[study]),
-                self.costs.get(study),
-                self.seeds(study).first,
+                self.costs.get(search_of(study) or study),
+                SeedRange(first=10**9) if search_of(study) else self.seeds(study).first,
             )
             for study in studies
         }
@@ -493,9 +543,14 @@ class WorkflowPlan:
                     f"{file}: no look at {study} has evidence of all its runs; "
                     f"journeylab evidence check {study}"
                 )
-            if study is not None and study not in self.studies:
+            if study is not None and (search_of(study) or study) not in self.studies:
                 raise UserError(
                     f"{file}: {study} is not in config.yaml;{accepted(study, self.studies)}"
+                )
+            if (searched := search_of(study or "")) and searched not in self.searches:
+                raise UserError(
+                    f"{file}: {searched} has no section search in config.yaml; "
+                    f"there are searches of: {', '.join(self.searches) or 'no study'}"
                 )
 
     def _study_of(self, file: str) -> str | None:
@@ -504,7 +559,7 @@ class WorkflowPlan:
             below = PurePath(file).relative_to(PurePath(self.config.root)).as_posix()
         except ValueError:  # of another root
             return None
-        named = re.match(r"(?:data|results|reports|plans)/(exp\d+)(?:\.pdf$|/)", below)
+        named = re.match(r"(?:data|results|reports|plans)/((?:search/)?exp\d+)(?:\.pdf$|/)", below)
         return named and named[1]
 
     def _restored(self, study: str) -> Mapping[str, RunEvidence]:
@@ -523,6 +578,7 @@ class WorkflowPlan:
             words=self._words(self.register.of(study)),
             theorems=self.theorems.model_dump(mode="json"),
             answer=self.answer(study),
+            search=self._search(study),
             code=self._released(study),
             evidence=self._restored(study) if restore else {},
         )
@@ -531,6 +587,15 @@ class WorkflowPlan:
         """The author's answer to the question of a study, as plans hold it."""
         answer = read_answer(study_folder(study))
         return answer.model_dump(mode="json") if answer else None
+
+    def _search(self, study: str) -> dict[str, Any] | None:
+        """What evidence keeps of the search of a study, and what changed since."""
+        search = self.searches.get(study)
+        record = search.recorded(Path(self.config.root)) if search else None
+        if search is None or record is None:
+            return None
+        kept = record.model_dump(mode="json", exclude={"basis", "asked", "round"})
+        return kept | {"remarks": search.remarks(record), "in_use": search.in_use()}
 
     @cached_property
     def _citation(self) -> Mapping[str, Any]:

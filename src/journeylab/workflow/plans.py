@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from journeylab.records.fingerprint import hash_module, hash_modules
 from journeylab.records.looks import SeedRange
 from journeylab.records.plans import LOOK, Plan
 from journeylab.records.runs import versions
-from journeylab.records.stages import STAGES, plan_path
+from journeylab.records.stages import RUN_STAGES, STAGES, plan_path
 from journeylab.wording.queries import cited
 from journeylab.workflow.seeds import StudySeeds
 
@@ -63,6 +63,8 @@ class StudyPlans:
     theorems: Mapping[str, Any]
     answer: Mapping[str, Any] | None
     """The author's answer to the question of the study."""
+    search: Mapping[str, Any] | None
+    """What its search tried and chose, as evidence keeps it."""
     code: Mapping[str, str]
     """The addresses of the released code of its figures and tables, where they are known."""
     evidence: Mapping[str, RunEvidence]
@@ -70,57 +72,15 @@ class StudyPlans:
 
     def all(self) -> Iterator[tuple[str, Plan]]:
         """Every plan by its path below ``plans``, in the order in which data flow."""
-        evaluation = self.settings.section("evaluation")
-        evaluated = evaluation.model_dump(mode="json") if evaluation else {}
         made: dict[str, str] = {}
         measured: dict[str, str] = {}
-        datasets: dict[str, str] = {}
-        for job in self.jobs:
-            run = job.run
-            labels = {"study": self.study, "arm": run.arm, "variant": run.variant}
-            seeds = None if job.seeds == ONCE else tuple(chunk_seeds(job.seeds))
-            at = {**labels, "seeds": job.seeds, "dataset": run.dataset}
-            if run.computed:
-                plan = make_plan("compute", **labels, seeds=seeds, settings=run.settings)
-                made[job.folder] = measured[job.folder] = plan.key
-                if job.folder not in self.evidence:
-                    yield plan_path("compute", **at), plan
-                continue
-            data = plan_path("generate", **at)
-            if data not in datasets:
-                plan = make_plan(
-                    "generate",
-                    study=self.study,
-                    dataset=run.dataset,
-                    seeds=seeds,
-                    settings=run.data,
-                    inputs={"file": run.data["file"]["sha256"]} if "file" in run.data else {},
-                )
-                datasets[data] = plan.key
-                yield data, plan
-            read = {"data": datasets[data]}
-            plan = make_plan(
-                "train",
-                **labels,
-                seeds=seeds,
-                settings=run.settings,
-                engine=self.config.engine,
-                device=self.config.device,
-                inputs=read,
-            )
-            made[job.folder] = plan.key
-            if job.folder not in self.evidence:
-                yield plan_path("train", **at), plan
-            plan = make_plan(
-                "measure",
-                **labels,
-                seeds=seeds,
-                settings=evaluated,
-                inputs=read | {"run": plan.key},
-            )
-            measured[job.folder] = plan.key
-            if job.folder not in self.evidence:
-                yield plan_path("measure", **at), plan
+        for job, path, plan in job_plans(self.study, self.jobs, self.settings, self.config):
+            if plan.stage in RUN_STAGES:
+                made[job.folder] = plan.key
+            if plan.stage in ("measure", "compute"):
+                measured[job.folder] = plan.key
+            if plan.stage == "generate" or job.folder not in self.evidence:
+                yield path, plan
         if self.evidence:
             restored = {folder: measured[folder] for folder in self.evidence}
             yield self._path("restore"), restore_plan(self.study, restored, self.evidence)
@@ -162,12 +122,17 @@ class StudyPlans:
             runs=collected.runs,
         )
         yield self._path("judge"), judged
-        settings = self.settings.model_dump(mode="json", exclude={"scales"})
+        settings = self.settings.model_dump(mode="json", exclude={"scales", "search"})
         numbers = sorted(cited(prose(self.study)))
         drawn = make_plan(
             "draw",
             study=self.study,
-            settings={"settings": settings, "cited": numbers, **self.words},
+            settings={
+                "settings": settings,
+                "cited": numbers,
+                "search": self.search,
+                **self.words,
+            },
             inputs={"measurements": collected.key, "verdicts": judged.key},
             runs=tuple(made.items()),
         )
@@ -187,6 +152,55 @@ class StudyPlans:
             runs=tuple(made.items()),
         )
         yield self._path("typeset"), typeset
+
+
+def job_plans(
+    study: str, jobs: Iterable[Job], settings: StudySettings, config: Config, place: str = ""
+) -> Iterator[tuple[Job, str, Plan]]:
+    """The plans of runs, of their data and of their measurements, by path, in the order of data.
+
+    ``place`` stands in the paths where the study does, if runs are not below its results.
+    """
+    evaluation = settings.section("evaluation")
+    evaluated = evaluation.model_dump(mode="json") if evaluation else {}
+    datasets: dict[str, str] = {}
+    for job in jobs:
+        run = job.run
+        arm, variant, _ = job.folder.split("/")
+        at = {"study": place or study, "arm": arm, "variant": variant, "seeds": job.seeds}
+        labels = {"study": study, "arm": run.arm, "variant": run.variant}
+        seeds = None if job.seeds == ONCE else tuple(chunk_seeds(job.seeds))
+        if run.computed:
+            plan = make_plan("compute", **labels, seeds=seeds, settings=run.settings)
+            yield job, plan_path("compute", **at), plan
+            continue
+        data = plan_path("generate", **at, dataset=run.dataset)
+        if data not in datasets:
+            plan = make_plan(
+                "generate",
+                study=study,
+                dataset=run.dataset,
+                seeds=seeds,
+                settings=run.data,
+                inputs={"file": run.data["file"]["sha256"]} if "file" in run.data else {},
+            )
+            datasets[data] = plan.key
+            yield job, data, plan
+        read = {"data": datasets[data]}
+        plan = make_plan(
+            "train",
+            **labels,
+            seeds=seeds,
+            settings=run.settings,
+            engine=config.engine,
+            device=config.device,
+            inputs=read,
+        )
+        yield job, plan_path("train", **at), plan
+        plan = make_plan(
+            "measure", **labels, seeds=seeds, settings=evaluated, inputs=read | {"run": plan.key}
+        )
+        yield job, plan_path("measure", **at), plan
 
 
 def restore_plan(

@@ -66,8 +66,10 @@ def _prepare(workflow: Any, plan: WorkflowPlan) -> None:
     """Bring plans up to date, or show snakemake how they would be."""
     files = [str(file) for file in workflow.dag.targetfiles]
     plan.check_targets(files)
-    settings = workflow.dag_settings
-    scope = plan.scope(files, rules=bool(workflow.dag.targetrules or settings.target_jobs))
+    rules = [rule.name for rule in workflow.dag.targetrules]
+    # a job on a node is named by its rule and wildcards
+    jobs = [f"job {job.rulename}" for job in workflow.dag_settings.target_jobs]
+    scope = plan.scope(files, (*rules, *jobs))
     if workflow.executor_plugin is None or workflow.dryrun:
         show_changes(plan.changes(scope), workflow)
     else:

@@ -1,0 +1,211 @@
+"""The section ``search`` of a study: settings that are chosen on pilot seeds, before any seed that
+is judged."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from journeylab.config.fields import MOST, AsNumber, Frozen, Name, distinct
+
+DIGITS = 2
+"""Significant digits of a value that the grid grows by."""
+Setting = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(model|training)\.[a-z_]+(\.[a-z_]+)*( \* (model|training)\.[a-z_]+)?$"
+    ),
+]
+"""``training.learning_rate``; or ``a * b``: b is what is searched, divided by a."""
+_Value = Annotated[float, Field(gt=0.0, le=MOST), AsNumber]
+Values = Annotated[tuple[_Value, ...], Field(min_length=2), AfterValidator(distinct)]
+Index = tuple[int, ...]
+"""A point of the grid: the place of each setting's value; beyond the ends where the grid grew."""
+
+
+class Trial(NamedTuple):
+    """A point, and the steps as a multiple of those of the study."""
+
+    point: Index
+    budget: float = 1.0
+
+
+class Search(Frozen):
+    """What is tried, and what decides.
+
+    Every run of `arms`, each an arm or ``arm/variant``, first tries all points of `grid`. A run
+    whose choice has a neighbour that was not tried tries it as well, in up to `rounds` rounds. The
+    choice has the `best` mean over the pilot seeds of `metric` at the levels `at`: a quantity that
+    is measured after training, as the claims read it, for all arms or by arm. Of values within
+    `tie` of the best, the point nearest to the middle of the grid counts, on a logarithmic scale,
+    then the one with the smaller values. With `budgets`, each choice is also tried with these
+    multiples of the steps; else `curve`, a metric along training, says at which step it was best.
+    """
+
+    arms: Annotated[
+        tuple[Annotated[str, StringConstraints(pattern=r"^[\w.-]+(/[\w.-]+)?$")], ...],
+        Field(min_length=1),
+        AfterValidator(distinct),
+    ]
+    grid: Annotated[dict[Setting, Values], Field(min_length=1, max_length=3)]
+    metric: Name | dict[Name, Name]
+    at: Mapping[Name, str | Annotated[int, Field(ge=-MOST, le=MOST)] | None] = {}
+    best: Literal["highest", "lowest"]
+    tie: Annotated[float, Field(ge=0.0)]
+    seeds: Annotated[int, Field(ge=1, le=24)] = 2
+    seeds_from: Annotated[int, Field(ge=1000, le=10**6)] = 1000
+    rounds: Annotated[int, Field(ge=1, le=6)] = 3
+    curve: Name | None = None
+    budgets: tuple[_Value, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_decidable(self) -> Self:
+        for setting, values in self.grid.items():
+            if list(values) != sorted(values):
+                raise ValueError(f"grid: {setting}: write the values from small to large")
+        if self.curve == "loss" or (self.curve is None and not self.budgets):
+            raise ValueError(
+                "curve: write a metric that the curves hold on data that is not trained on, not "
+                "the training loss; or budgets, as in [0.5, 2]"
+            )
+        return self
+
+    @property
+    def last(self) -> int:
+        """The number of the last round that may be needed."""
+        return self.rounds + bool(self.budgets)
+
+    @property
+    def pilots(self) -> range:
+        """The pilot seeds of every trial."""
+        return range(self.seeds_from, self.seeds_from + self.seeds)
+
+    def metric_of(self, arm: str) -> str:
+        """What decides in an arm. Raises ValueError if it is not written."""
+        if isinstance(self.metric, str):
+            return self.metric
+        if arm not in self.metric:
+            raise ValueError(f"metric: {dict(self.metric)}: write one for {arm}")
+        return self.metric[arm]
+
+    def start(self) -> list[Index]:
+        """The points that every run tries."""
+        return list(product(*(range(len(values)) for values in self.grid.values())))
+
+    def reachable(self, number: int) -> Iterator[Trial]:
+        """Every trial that a run can have in the first `number` rounds.
+
+        A round goes one step beyond the points before, the last one no further. The budgets of a
+        choice are tried in the round after it stands.
+        """
+        reach, settled = (min(each, self.rounds) - 1 for each in (number, number - 1))
+        sides = (range(-reach, len(values) + reach) for values in self.grid.values())
+        for index in product(*sides):
+            beyond = self._beyond(index)
+            if beyond <= reach:
+                yield Trial(index)
+            if beyond <= settled:
+                yield from (Trial(index, budget) for budget in self.budgets)
+
+    def _beyond(self, index: Index) -> int:
+        """The number of steps from the nearest point of the start."""
+        sizes = map(len, self.grid.values())
+        return sum(max(-i, i - n + 1, 0) for i, n in zip(index, sizes, strict=True))
+
+    def values(self, index: Index) -> dict[str, float]:
+        """The values at a point, by setting."""
+        return {
+            setting: value_at(values, i)
+            for (setting, values), i in zip(self.grid.items(), index, strict=True)
+        }
+
+    def name(self, trial: Trial) -> str:
+        """The folder of a trial: ``learning_rate-0.01_spread-0.3``."""
+        parts = [
+            f"{setting.replace(' * ', '.').rpartition('.')[2]}-{value:g}".replace("+", "")
+            for setting, value in self.values(trial.point).items()
+        ]
+        budget = [f"steps-x{trial.budget:g}"] if trial.budget != 1.0 else []
+        return "_".join((*parts, *budget))
+
+    def choose(self, values: Mapping[Index, float]) -> tuple[Index, list[Index]]:
+        """The choice among points with these values, and its neighbours that were not tried.
+
+        A value that is not finite is worse than any other.
+        """
+        sign = -1.0 if self.best == "highest" else 1.0
+        cost = {i: sign * x if math.isfinite(x) else math.inf for i, x in values.items()}
+        least = min(cost.values())
+        equal = [index for index, x in cost.items() if x <= least + self.tie]
+        chosen = min(equal, key=lambda index: (self._from_middle(index), index))
+        return chosen, [near for near in _neighbours(chosen) if near not in values]
+
+    def _from_middle(self, index: Index) -> float:
+        """The squared distance from the middle of the grid, in steps of a power of ten."""
+        away = (
+            math.log10(value_at(values, i)) - (math.log10(values[0]) + math.log10(values[-1])) / 2
+            for values, i in zip(self.grid.values(), index, strict=True)
+        )
+        return round(sum(x * x for x in away), 9)
+
+
+def value_at(values: Sequence[float], i: int) -> float:
+    """The value at a place; beyond an end, the ratio of the two outermost values goes on."""
+    if i < 0:
+        ratio = values[0] / values[1]
+        return _rounded(values[0] * ratio**-i)
+    if i >= len(values):
+        ratio = values[-1] / values[-2]
+        return _rounded(values[-1] * ratio ** (i - len(values) + 1))
+    return values[i]
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _neighbours(index: Index) -> Iterator[Index]:
+    for place, i in enumerate(index):
+        for step in (-1, 1):
+            yield (*index[:place], i + step, *index[place + 1 :])
+
+
+def read_setting(settings: Mapping[str, Any], setting: str) -> float:
+    """The value of a searched setting. Raises KeyError if there is no such number."""
+    value = 1.0
+    for part in setting.split(" * "):
+        section: Any = settings
+        for name in part.split("."):
+            section = section[name]
+        if isinstance(section, bool) or not isinstance(section, int | float):
+            raise KeyError(part)
+        value *= section
+    return value
+
+
+def with_values(settings: Mapping[str, Any], values: Mapping[str, float]) -> dict[str, Any]:
+    """Settings of a run with the values of a point."""
+    changed = dict(settings)
+    for setting, value in values.items():
+        first, _, second = setting.partition(" * ")
+        if second:
+            changed = _replaced(changed, second.split("."), value / read_setting(changed, first))
+        else:
+            changed = _replaced(changed, first.split("."), value)
+    return changed
+
+
+def without_values(settings: Mapping[str, Any], searched: Iterable[str]) -> dict[str, Any]:
+    """Settings of a run without those that are searched."""
+    names = (setting.rpartition(" * ")[2].split(".") for setting in searched)
+    changed = dict(settings)
+    for path in names:
+        changed = _replaced(changed, path, None)
+    return changed
+
+
+def _replaced(settings: Mapping[str, Any], path: Sequence[str], value: object) -> dict[str, Any]:
+    name, *rest = path
+    return {**settings, name: _replaced(settings[name], rest, value) if rest else value}

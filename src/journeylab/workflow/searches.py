@@ -1,0 +1,258 @@
+"""The searches of studies: trials, their plans, and where config.yaml has other settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Any
+
+from journeylab.catalogue import printed_names, runs_of, trained_job
+from journeylab.config import (
+    Config,
+    RunSettings,
+    Search,
+    StudySettings,
+    Trial,
+    UserError,
+    accepted,
+    chunks,
+    leaves,
+    read_setting,
+    with_values,
+    without_values,
+)
+from journeylab.records.files import read_origin
+from journeylab.records.plans import Plan
+from journeylab.records.searches import (
+    SearchRecord,
+    changed_basis,
+    evidence_of_search,
+    read_search,
+    round_input,
+)
+from journeylab.records.stages import SEARCH, output_path, plan_path
+from journeylab.workflow.plans import Job, job_plans, make_plan
+
+FindRound = Callable[[str, int], str]
+"""The file of a round of the search of a study; it raises for a round that was not made."""
+
+
+def search_of(place: str) -> str | None:
+    """The study of ``search/<study>``; None for a study itself."""
+    return PurePath(place).name if place.startswith(f"{SEARCH}/") else None
+
+
+@dataclass(frozen=True)
+class StudySearch:
+    """The search of one study: every trial that it may make, and the plans of its jobs."""
+
+    study: str
+    settings: StudySettings
+    config: Config
+    search: Search
+
+    @cached_property
+    def runs(self) -> list[RunSettings]:
+        """The searched runs."""
+        return [
+            run
+            for run in runs_of(self.study, self.settings)
+            if not run.computed and {run.arm, f"{run.arm}/{run.variant}"} & {*self.search.arms}
+        ]
+
+    @cached_property
+    def trials(self) -> dict[str, tuple[Job, str, Trial]]:
+        """Every trial that a run may need: its job, run and point, by folder.
+
+        The folder is ``<arm>.<variant>/<point>/<seeds>``.
+        """
+        [seeds] = chunks(self.search.pilots, len(self.search.pilots))
+        trials = {}
+        for run in self.runs:
+            for trial in self.search.reachable(self.search.last):
+                settings = with_values(run.settings, self.search.values(trial.point))
+                training = settings["training"]
+                steps = max(1, round(training["steps"] * trial.budget))
+                settings["training"] = training | {"steps": steps}
+                job = trained_job(self.study, settings)
+                tried = run._replace(settings=job.model_dump(mode="json"))
+                folder = f"{run.arm}.{run.variant}/{self.search.name(trial)}/{seeds}"
+                trials[folder] = Job(folder, seeds, tried), f"{run.arm}/{run.variant}", trial
+        return trials
+
+    def plans(self) -> Iterator[tuple[str, Plan]]:
+        """Every plan by its path below ``plans``, in the order in which data flow."""
+        measured: dict[str, str] = {}
+        jobs = [job for job, _, _ in self.trials.values()]
+        for job, path, plan in job_plans(
+            self.study, jobs, self.settings, self.config, f"{SEARCH}/{self.study}"
+        ):
+            if plan.stage == "measure":
+                measured[job.folder] = plan.key
+            yield path, plan
+        rounds: dict[str, str] = {}
+        for number in range(1, self.search.last + 1):
+            read, named = (set(self.search.reachable(each)) for each in (number, number + 1))
+            trials = {
+                folder: (run, *trial)
+                for folder, (_, run, trial) in self.trials.items()
+                if trial in named  # a round may ask for those of the next one
+            }
+            plan = make_plan(
+                "choose",
+                study=self.study,
+                seeds=tuple(self.search.pilots),
+                settings={
+                    "search": self.search.model_dump(mode="json"),
+                    "round": number,
+                    "trials": trials,
+                    "basis": self.basis,
+                },
+                inputs=dict(rounds),
+                runs=tuple(
+                    (folder, measured[folder])
+                    for folder, (_, _, trial) in self.trials.items()
+                    if trial in read
+                ),
+            )
+            rounds[round_input(number)] = plan.key
+            yield plan_path("choose", study=self.study, round=number), plan
+
+    @cached_property
+    def basis(self) -> dict[str, Any]:
+        """What trials depend on beside the searched settings, by name: code, versions, settings."""
+        basis: dict[str, Any] = {}
+        for stage in ("generate", "train", "measure"):
+            plan = make_plan(stage, study=self.study)
+            basis[f"code of {stage}"] = plan.code
+            basis |= {f"{name} of {stage}": version for name, version in plan.versions.items()}
+        evaluation = self.settings.section("evaluation")
+        evaluated = evaluation.model_dump(mode="json") if evaluation else {}
+        basis |= {".".join(("evaluation", *path)): value for path, value in leaves(evaluated)}
+        basis["engine"] = self.config.engine
+        for run in self.runs:
+            kept = without_values(run.settings, self.search.grid)
+            names = ((".".join((f"{run.arm}/{run.variant}", *path)), x) for path, x in leaves(kept))
+            basis |= dict(names)
+        return basis
+
+    def check(self, file: str) -> None:
+        """Refuse runs, settings and a metric that the study does not have; raises UserError."""
+        at = f"{file}: studies.{self.study}.search"
+        trained = [f"{arm}/{variant}" for arm, variant in self.settings.trained()]
+        known = [*dict.fromkeys(name.split("/")[0] for name in trained), *trained]
+        for name in self.search.arms:
+            if name not in known:
+                raise UserError(f"{at}.arms: {name!r}: no such trained run;{accepted(name, known)}")
+        metrics = printed_names(self.study).metrics
+        for run in self.runs:
+            try:
+                name = self.search.metric_of(run.arm)
+            except ValueError as error:
+                raise UserError(f"{at}.{error}") from None
+            if name not in metrics:
+                raise UserError(
+                    f"{at}.metric: {name!r} is not measured after training;"
+                    f"{accepted(name, [*metrics])}"
+                )
+            for setting in self.search.grid:
+                try:
+                    read_setting(run.settings, setting)
+                except (KeyError, TypeError):
+                    numbers = [
+                        ".".join(path)
+                        for path, value in leaves(run.settings)
+                        if path[0] in ("model", "training") and isinstance(value, int | float)
+                    ]
+                    raise UserError(
+                        f"{at}.grid: {setting!r}: {run.arm}/{run.variant} has no such number;"
+                        f"{accepted(setting, numbers)}"
+                    ) from None
+
+    def taken(self, find: FindRound, before: int) -> tuple[list[str], list[str]]:
+        """The folders of the trials of the rounds up to one, and the files of those before it."""
+        start = {Trial(index) for index in self.search.start()}
+        asked = {folder for folder, (_, _, trial) in self.trials.items() if trial in start}
+        files = []
+        for number in range(1, before):
+            files.append(path := find(self.study, number))
+            asked.update(read_search(Path(path)).asked)
+        return [folder for folder in self.trials if folder in asked], files
+
+    def rounds(self, find: FindRound) -> list[str]:
+        """The files of all rounds, up to one that asks for no trial."""
+        files = []
+        for number in range(1, self.search.last + 1):
+            files.append(path := find(self.study, number))
+            if not read_search(Path(path)).asked:
+                break
+        return files
+
+    def recorded(self, root: Path) -> SearchRecord | None:
+        """The search that evidence keeps. Raises UserError if its file is damaged."""
+        path = evidence_of_search(root, self.study)
+        return read_search(path) if path.exists() else None
+
+    def finished(self, root: Path) -> Path | None:
+        """The last round of the search that was made with the current plans."""
+        keys = {path: plan.key for path, plan in self.plans() if plan.stage == "choose"}
+        for number in range(1, self.search.last + 1):
+            path = output_path(root, "choose", study=self.study, round=number)
+            key = keys[plan_path("choose", study=self.study, round=number)]
+            origin = read_origin(path) if path.exists() else None
+            if origin is None or origin.plan_key != key:
+                return None
+            if not read_search(path, key).asked:
+                return path
+        return None
+
+    def remarks(self, record: SearchRecord | None) -> list[str]:
+        """Where config.yaml is not what the search chose, and what changed since, a line each."""
+        if record is None:
+            made = f"snakemake --cores 2 search_{self.study}; journeylab evidence add {self.study}"
+            return [f"{self.study}: no search is recorded: {made}"]
+        lines = []
+        if changed := changed_basis(record, self.basis):
+            more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+            lines.append(
+                f"{self.study}: its search is older; changed: {', '.join(changed[:3])}{more}"
+            )
+        differing = list(self.differing(record))
+        if differing:
+            first = "; ".join(differing[:2])
+            more = f" and {len(differing) - 2} more" if len(differing) > 2 else ""
+            lines.append(f"{self.study}: not what its search chose: {first}{more}")
+        return lines
+
+    def in_use(self) -> dict[str, dict[str, float]]:
+        """The values of the searched settings in config.yaml, by run."""
+        return {
+            f"{run.arm}/{run.variant}": {
+                setting: read_setting(run.settings, setting) for setting in self.search.grid
+            }
+            for run in self.runs
+        }
+
+    def differing(self, record: SearchRecord) -> Iterator[str]:
+        """The settings that are not what was chosen: “degree/sum: model.spread 0.3, chosen 0.1”."""
+        for name, used in self.in_use().items():
+            choice = record.choices.get(name)
+            if choice is None:
+                yield f"{name} was not searched"
+                continue
+            for setting, value in choice.values.items():
+                written = used.get(setting, math.nan)
+                if not math.isclose(written, value):
+                    yield f"{name}: {setting} {written:g}, chosen {value:g}"
+
+
+def find_searches(config: Config) -> dict[str, StudySearch]:
+    """The searches of all configured studies that have one."""
+    return {
+        study: StudySearch(study, settings, config, settings.search)
+        for study, settings in config.studies.items()
+        if settings.search is not None
+    }
