@@ -55,14 +55,6 @@ def test_the_bound_agrees_with_scipy(population: int, drawn: int, differing: int
     assert at_most[1] <= 0.05 < at_most[0]
 
 
-def test_the_bound_is_plain_at_the_extremes() -> None:
-    assert upper_bound(100, 0, 0) == 101  # nothing drawn
-    assert upper_bound(100, 100, 0) == 1  # everything drawn: no unit differs
-    assert upper_bound(100, 100, 7) == 8
-    assert upper_bound(20, 19, 0) == 1  # P(the only differing unit is not drawn) is exactly 1/20
-    assert upper_bound(5000, 1000, 400) < 5000
-
-
 def test_a_bound_by_study_is_never_tighter() -> None:
     """All ways to distribute D differing units over studies, two or three studies."""
     for sizes in [(2, 2), (3, 2), (4, 3), (2, 2, 2), (5, 1, 2)]:
@@ -147,42 +139,11 @@ def tampered(share: float, checks: int = CHECKS) -> list[tuple[int, int]]:
     return results
 
 
-def test_honest_evidence_is_never_accused() -> None:
-    results = tampered(0.0)
-    assert {d for _, d in results} == {0}
-    assert {upper_bound(len(NAMES), n, d) for n, d in results} == {upper_bound(len(NAMES), 60, 0)}
-
-
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.2, 0.5])
 def test_the_bound_covers_planted_units_in_95_of_100_checks(share: float) -> None:
     total = round(share * len(NAMES))
     covered = sum(total < upper_bound(len(NAMES), n, d) for n, d in tampered(share))
     assert covered >= binom.ppf(0.001, CHECKS, 0.95)
-
-
-@pytest.mark.parametrize("share", [0.01, 0.05, 0.1])
-def test_planted_units_are_found_as_often_as_the_draw_says(share: float) -> None:
-    total = round(share * len(NAMES))
-    chosen = random.Random(11)
-    hits = 0
-    for seed in range(CHECKS):
-        planted = set(chosen.sample(NAMES, total))
-        _, d = check(draw_order(NAMES, seed), planted, lambda _: 1.0, 40.0)
-        hits += d > 0
-    expected = 1.0 - hypergeom.pmf(0, len(NAMES), total, 40)
-    low, high = binom.interval(0.999, CHECKS, expected)
-    assert low <= hits <= high
-
-
-def test_as_many_planted_units_as_the_bound_excludes_are_found_in_95_of_100_checks() -> None:
-    """If no unit differs, the certificate excludes U units: had there been U, it would show."""
-    bound = upper_bound(len(NAMES), 40, 0)
-    planted = set(NAMES[:bound])
-    hits = sum(
-        check(draw_order(NAMES, seed), planted, lambda _: 1.0, 40.0)[1] > 0
-        for seed in range(CHECKS)
-    )
-    assert hits >= binom.ppf(0.001, CHECKS, 0.95)
 
 
 # -- the draw -------------------------------------------------------------------------------------
