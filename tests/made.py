@@ -2,6 +2,7 @@
 
 import os
 import platform
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -78,6 +79,12 @@ def flip(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(bytes(content))
+
+
+def kill(process: subprocess.Popen[Any]) -> None:
+    """Kill a process that was started in a session of its own, with its children."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:

@@ -1,7 +1,6 @@
 """Whether a claim was registered before its runs: what the runs recorded, and what git shows."""
 
 import itertools
-import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +24,8 @@ from journeylab.claims.registration import (
 from journeylab.claims.schema import Register
 from journeylab.records.files import write_json
 from journeylab.records.runs import RunStart, committed_files, git_state
+
+from ..made import git
 
 MEASURE = {"label": "hits", "metric": "hits"}
 EFFECT = "main/A@hits - main/B@hits"
@@ -67,9 +68,7 @@ class Project:
         (self.path / "claims/exp1.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
 
     def git(self, *arguments: str) -> str:
-        identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-        command = ["git", "-C", str(self.path), *identity, *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        return git(self.path, *arguments)
 
     def commit(self) -> None:
         if not (self.path / ".git").exists():
@@ -82,12 +81,12 @@ class Project:
         return read_register(self.path / "claims")
 
     def begin(self, arm: str = "main") -> tuple[Any, RunStart]:
-        git = git_state(self.path)
+        state = git_state(self.path)
         start = RunStart(
             plan_key="0" * 16,
             started=datetime.now(UTC),
-            commit=git.commit,
-            dirty=git.dirty,
+            commit=state.commit,
+            dirty=state.dirty,
             rows=row_hashes(self.register, "exp1"),
             registered=(committed_files(self.path, NAMES) or set()).issuperset(NAMES),
         )
@@ -126,13 +125,6 @@ def project(tmp_path: Path) -> Project:
 def bare(tmp_path: Path) -> Project:
     """A project without a ledger."""
     return Project(tmp_path / "project")
-
-
-@pytest.fixture
-def older(bare: Project) -> Project:
-    """A project whose rows were judged before there was a ledger."""
-    bare.enter(BEFORE_LEDGER)
-    return bare
 
 
 def test_a_claim_that_was_committed_before_its_runs_is_registered(project):

@@ -56,19 +56,7 @@ main()
 KILLED = (-9, 137)
 
 
-def start(copy: Copy, *command: str) -> subprocess.Popen[bytes]:
-    """A command in a process group of its own, without the warm server."""
-    return subprocess.Popen(
-        command,
-        cwd=copy.path,
-        env=copy.cold_environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-
-
-def kill(process: subprocess.Popen[bytes]) -> bool:
+def kill(process: subprocess.Popen[str]) -> bool:
     """Kill the group; whether the process had not ended yet."""
     alive = process.poll() is None
     if alive:
@@ -77,7 +65,7 @@ def kill(process: subprocess.Popen[bytes]) -> bool:
     return alive
 
 
-def wait_for(condition: Callable[[], object], process: subprocess.Popen[bytes]) -> None:
+def wait_for(condition: Callable[[], object], process: subprocess.Popen[str]) -> None:
     while not condition():
         assert process.poll() is None, "the process ended before it could be killed"
         time.sleep(0.005)
@@ -174,7 +162,7 @@ def test_a_workflow_killed_at_a_random_time_ends_with_the_same_bytes(
         copy = finished.duplicate(tmp_path / f"{case}")
         for name in ("data", "results", "reports", "plans", ".snakemake"):
             shutil.rmtree(copy.path / name)
-        process = start(copy, "snakemake", "--cores", "2", "all")
+        process = copy.start("snakemake", "--cores", "2", "all")
         time.sleep(random.Random(case).uniform(2, 25))
         alive = kill(process)
         nothing_half_done(copy)
@@ -193,7 +181,7 @@ def test_a_snakemake_killed_alone_names_its_jobs_and_ends_with_the_same_bytes(
         copy = finished.duplicate(tmp_path / f"{case}")
         for name in ("results", "reports"):
             shutil.rmtree(copy.path / name)
-        process = start(copy, "snakemake", "--cores", "2", "all")
+        process = copy.start("snakemake", "--cores", "2", "all")
         wait_for(partial(any_file, copy, "results/**/run.start.json"), process)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()

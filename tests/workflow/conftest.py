@@ -84,6 +84,18 @@ class Copy:
             pytest.fail(f"{command} failed:\n{done.stdout[-4000:]}\n{(done.stderr or '')[-6000:]}")
         return done
 
+    def start(self, *command: str, output: Any = subprocess.DEVNULL) -> subprocess.Popen[str]:
+        """Start a command, without the warm server, which `made.kill` ends with its jobs."""
+        return subprocess.Popen(
+            command,
+            cwd=self.path,
+            env=self.cold_environment,
+            stdout=output,
+            stderr=output,
+            text=True,
+            start_new_session=True,
+        )
+
     def snakemake(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
         return self.run("snakemake", "--cores", "2", *arguments, check=check)
 

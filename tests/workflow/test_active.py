@@ -1,6 +1,5 @@
 """A second snakemake leaves the plans with which a running workflow works."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from ..made import kill
 from .conftest import Copy
 
 pytestmark = pytest.mark.workflow
 
 TARGET = "results/exp5/bridge/rotation/once/run.json"
 CHANGED = ("--config", "seeds_from=5000")
-Process = subprocess.Popen[bytes]
+Process = subprocess.Popen[str]
 
 
 def plans(copy: Copy) -> dict[Path, bytes]:
@@ -29,13 +29,8 @@ def halted(copy: Copy, *arguments: str) -> Iterator[Process]:
     """A snakemake that has written its plans and is halted until it gets SIGCONT."""
     log = copy.path / "snakemake.log"
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "snakemake", "--cores", "1", *arguments],
-            cwd=copy.path,
-            env=copy.cold_environment,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
+        process = copy.start(
+            *(sys.executable, "-m", "snakemake", "--cores", "1", *arguments), output=output
         )
     try:
         while b"response.yaml: open" not in log.read_bytes():  # a warning that follows the plans
@@ -45,8 +40,7 @@ def halted(copy: Copy, *arguments: str) -> Iterator[Process]:
         yield process
     finally:
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            kill(process)
 
 
 @pytest.fixture
@@ -84,16 +78,14 @@ def test_the_record_of_a_killed_workflow_keeps_no_call_from_changing_plans(
     fresh: Copy, active: Process
 ) -> None:
     before = plans(fresh)
-    os.killpg(active.pid, signal.SIGKILL)
-    active.wait()
+    kill(active)
     assert list(fresh.path.glob(".snakemake/runs/[!.]*"))
     fresh.snakemake(TARGET, *CHANGED)
     assert plans(fresh) != before
 
 
 def test_unlock_forgets_a_workflow_on_a_machine_that_died(fresh: Copy, active: Process) -> None:
-    os.killpg(active.pid, signal.SIGKILL)
-    active.wait()
+    kill(active)
     [record] = fresh.path.glob(".snakemake/runs/[!.]*")
     record.rename(record.with_name("elsewhere:1"))
     refused = fresh.snakemake(TARGET, *CHANGED, check=False)

@@ -1,17 +1,14 @@
 """Sequential looks through the whole workflow, on a study whose effects are planted."""
 
 import json
-import os
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import yaml
 
+from ..made import kill, wait_for
 from .conftest import PROJECT, Copy, copy_project, made_once
 
 pytestmark = [pytest.mark.workflow, pytest.mark.system]
@@ -180,22 +177,9 @@ def test_seeds_12_stops_at_the_first_look_and_later_seeds_keep_what_exists(start
 
 
 def test_a_workflow_killed_after_its_first_look_ends_with_the_same_bytes(start, planted):
-    with (start.path / "first.log").open("w") as log:
-        running = subprocess.Popen(
-            ["snakemake", "--cores", "2", "all"],
-            cwd=start.path,
-            env=start.cold_environment,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    deadline = time.monotonic() + 300
-    while not (start.path / "results" / STUDY / "close/x/seeds-12-15").exists():
-        assert running.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
+    running = start.start("snakemake", "--cores", "2", "all")
+    wait_for((start.path / "results" / STUDY / "close/x/seeds-12-15").exists, 300)
+    kill(running)
     assert not (start.path / "reports" / f"{STUDY}.pdf").exists()
     start.snakemake("--unlock")
     start.snakemake("all", "--rerun-incomplete")

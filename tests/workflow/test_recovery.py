@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ..made import as_on_macos, wait_for
+from ..made import as_on_macos, kill, wait_for
 
 SNAKEFILE = """\
 from pathlib import Path
@@ -84,8 +84,7 @@ def workflow(tmp_path: Path) -> Iterator[Workflow]:
 
 def test_a_killed_run_resumes_with_the_same_command(workflow: Workflow) -> None:
     process = workflow.start_working("a")
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill(process)
     assert workflow.locks()
     code, output = workflow.run("a.txt")
     assert code == 0, output
@@ -107,8 +106,7 @@ def test_a_live_run_keeps_its_lock_when_a_dead_run_loses_its_own(workflow: Workf
     live = workflow.start_working("a")
     locks = workflow.locks()
     dead = workflow.start_working("b")
-    os.killpg(dead.pid, signal.SIGKILL)
-    dead.wait()
+    kill(dead)
     # a real run would remove all locks at its end; a dry run shows which begin_run removes
     assert workflow.run("--dry-run", "c.txt")[0] == 0
     assert set(locks) <= set(workflow.locks())
@@ -143,8 +141,7 @@ def test_jobs_that_outlive_their_run_are_named(
 
 def test_the_lock_of_a_run_on_another_machine_is_kept(workflow: Workflow) -> None:
     process = workflow.start_working("a")
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill(process)
     [run] = workflow.path.glob(".snakemake/runs/[!.]*")
     run.rename(run.with_name(f"elsewhere:{process.pid}"))
     assert workflow.run("a.txt")[0] != 0

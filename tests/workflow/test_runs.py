@@ -1,11 +1,7 @@
 """The whole pipeline: results do not depend on cores, kills or reruns."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +9,7 @@ import pytest
 
 from journeylab.records.files import sha256
 
+from ..made import kill, wait_for
 from .conftest import Copy
 
 pytestmark = pytest.mark.workflow
@@ -51,20 +48,10 @@ def test_a_killed_pipeline_resumed_with_other_cores_gives_the_same_bytes(
     copy = finished.duplicate(tmp_path / "project")
     for path in ("results/exp7", "reports/exp7", "reports/exp7.pdf"):
         copy.run("rm", "-r", path)
-    process = subprocess.Popen(
-        ["snakemake", "--cores", "1", "reports/exp7.pdf"],
-        cwd=copy.path,
-        env=copy.cold_environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + 300
-    while time.monotonic() < deadline and not list(copy.path.glob("results/**/*.checkpoint*")):
-        assert process.poll() is None, "the pipeline ended before it could be killed"
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    process = copy.start("snakemake", "--cores", "1", "reports/exp7.pdf")
+    wait_for(lambda: list(copy.path.glob("results/**/*.checkpoint*")), 300)
+    assert process.poll() is None, "the pipeline ended before it could be killed"
+    kill(process)
     (begun,) = (read(path) for path in copy.path.glob("results/**/run.start.json"))
     register = (copy.path / "claims/exp7.yaml").read_text(encoding="utf-8")
     copy.edit("claims/exp7.yaml", lambda text: re.sub(r"(statement: ['\"]?)", r"\1Now ", text))
