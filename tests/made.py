@@ -18,7 +18,7 @@ from journeylab.claims.schema import Register
 from journeylab.config import Config
 from journeylab.records.cost import Cost
 from journeylab.records.runs import RunHost, RunStart, SeedOutcome
-from journeylab.wording.names import Names
+from journeylab.wording.names import StudyNames
 
 PROJECT = Path(__file__).parents[1]
 MACOS = PROJECT / "tests/macos"
@@ -38,10 +38,10 @@ def registered() -> Register:
     return read_register(PROJECT / "claims")
 
 
-def named(**given: Any) -> Names:
+def named(**given: Any) -> StudyNames:
     """Printed names of a study: those given, and others that stand for nothing."""
     others = {"title": "Title", "question": "What?", "tuning": "none", "metrics": {}}
-    return Names.model_validate(others | given)
+    return StudyNames.model_validate(others | given)
 
 
 def as_on_macos(environment: Mapping[str, str]) -> dict[str, str]:

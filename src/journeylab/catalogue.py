@@ -42,7 +42,7 @@ from journeylab.parts import (
 )
 from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, PROJECT_STUDIES, closure
 from journeylab.records.stages import STAGES
-from journeylab.wording.names import Names, read_names
+from journeylab.wording.names import StudyNames, read_names
 
 if TYPE_CHECKING:
     from journeylab.reports.draw import FiguresPart
@@ -76,7 +76,7 @@ def study_folder(study: str) -> Path:
     return STUDIES / _module(study).rpartition(".")[2]
 
 
-def printed_names(study: str) -> Names:
+def printed_names(study: str) -> StudyNames:
     """``names.yaml`` of a study: what is printed. Raises UserError, in one line."""
     return read_names(study_folder(study))
 

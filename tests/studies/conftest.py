@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from journeylab import catalogue
 from journeylab.plotting import StudyResults, Table
+from journeylab.reports.draw import all_tables
 
 from ..conftest import unchecked_types
 from .gathering import draw
@@ -56,7 +57,7 @@ def results_of() -> Callable[[str], StudyResults]:
 @pytest.fixture(scope="session")
 def tables_of(results_of: Callable[[str], StudyResults]) -> Callable[[str], dict[str, Table]]:
     """The tables of the small results of a study."""
-    return cache(lambda study: catalogue.figures_part(study).tabulate(results_of(study)))
+    return cache(lambda study: all_tables(results_of(study), catalogue.figures_part(study)))
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from journeylab import catalogue
 from journeylab.chunks.tables import labelled
 from journeylab.config import RunSettings, StudySettings
-from journeylab.plotting import StudyResults, draw_figures, styled
+from journeylab.plotting import StudyResults, draw_figures, read_trials, styled
 from journeylab.streams import Streams
 
 from ..made import configured
@@ -85,12 +85,14 @@ def gather(
     curves: Sequence[Mapping[str, Any]] = (),
 ) -> StudyResults:
     """The results of a study, with the printed names of its variants and arms."""
+    trials = catalogue.study_folder(study) / "trials.csv"
     return StudyResults(
         study,
         settings,
         pd.concat(tables, ignore_index=True),
         catalogue.printed_names(study),
         curves=pd.DataFrame(curves) if curves else None,
+        trials=read_trials(trials) if trials.exists() else None,
     )
 
 

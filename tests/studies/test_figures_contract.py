@@ -16,7 +16,7 @@ from journeylab.claims.schema import StudyClaims
 from journeylab.config import TrainedArm
 from journeylab.plotting import StudyResults, Table
 from journeylab.records.fingerprint import closure
-from journeylab.reports.draw import with_words
+from journeylab.reports.draw import all_tables, with_words
 from journeylab.reports.queries import answer
 from journeylab.wording.queries import cited
 from journeylab.wording.typography import Number
@@ -104,16 +104,16 @@ def test_failed_seeds_of_every_trained_run_are_counted(
     study: str, results_of: Results, failing_of: Results, tables_of: Tables, marks_of: Marks
 ) -> None:
     """In a table, or in a figure beside the row of the run."""
-    results, tabulate = results_of(study), catalogue.figures_part(study).tabulate
+    results, part = results_of(study), catalogue.figures_part(study)
     runs = failing_of(study).runs
     marks = set().union(*marks_of(study).values())
     in_order = [str(count) for count in range(1, len(runs) + 1)]
-    failing = [table.frame for table in tabulate(failing_of(study)).values()]
+    failing = [table.frame for table in all_tables(failing_of(study), part).values()]
     tables = [frame["Failed"].tolist() for frame in failing if "Failed" in frame]
     assert all(counts == in_order for counts in tables)
     unmarked = [run for n, run in enumerate(runs, start=1) if not tables and f"✗{n}" not in marks]
     for run in unmarked:
-        own = tabulate(replace(results, runs=(run,)))
+        own = all_tables(replace(results, runs=(run,)), part)
         whole = tables_of(study)
         changed = [name for name, table in own.items() if not table.frame.equals(whole[name].frame)]
         assert changed, f"{run.arm}/{run.variant}"
@@ -130,7 +130,7 @@ def test_a_study_without_trained_runs_can_be_reported(
     study: str, untrained_of: Results, tables_of: Tables, drawn_untrained_of: Figures
 ) -> None:
     part, untrained = catalogue.figures_part(study), untrained_of(study)
-    tables = part.tabulate(untrained)
+    tables = all_tables(untrained, part)
     assert set(drawn_untrained_of(study)) <= set(part.FIGURES)
     assert set(tables) <= set(tables_of(study))
     assert cited(catalogue.prose(study)).keys() <= numbers_of(study, untrained, tables).keys()

@@ -16,7 +16,7 @@ from journeylab.commands.results import OUTPUT
 from journeylab.config import Config
 from journeylab.records.files import write_json
 from journeylab.reports.answers import Answer
-from journeylab.wording.names import Names
+from journeylab.wording.names import StudyNames
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -55,7 +55,7 @@ SCHEMAS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "theorems": partial(_file_schema, "claims/theorems.yaml", Theorems),
     "statements": partial(_file_schema, "claims/statements.yaml", Statements),
     "answer": partial(_file_schema, "answer.yaml", Answer),
-    "names": partial(_file_schema, "names.yaml", Names),
+    "names": partial(_file_schema, "names.yaml", StudyNames),
     "response": partial(_file_schema, "response.yaml", Response),
 }
 """The schema of every kind of file, by its name in ``build/schemas``."""

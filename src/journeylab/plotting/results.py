@@ -12,14 +12,14 @@ import pandas as pd
 from journeylab.config import Labels, StudySettings, TrainedArm
 from journeylab.plotting.style import Style, styles
 from journeylab.records.runs import RunRecord
-from journeylab.wording.names import Names
+from journeylab.wording.names import StudyNames
 from journeylab.wording.rows import StudyRows
 from journeylab.wording.typography import fixed
 
 RunName = tuple[str, str]
 """An arm and one of its variants."""
 Level = str | int | Collection[str | int]
-"""A value of a factor, or several of them."""
+"""A level of a factor, or several of them."""
 Places = int | Callable[[float], str]
 """Decimals of a number, or how it is printed."""
 
@@ -35,17 +35,19 @@ class StudyResults:
     ``measurements`` is tidy: study, arm, variant, seed (empty for a run that is computed once),
     metric, factors…, value. ``curves`` exists if the study trains: study, arm, variant, seed, step,
     metric, value. Failed seeds have no rows in either; they are listed in ``runs``. ``search`` is
-    what the search of settings tried and chose, as plans hold it.
+    what the search of settings tried and chose, as plans hold it, and ``trials`` an older search,
+    as :func:`~journeylab.plotting.read_trials` reads it.
     """
 
     study: str
     settings: StudySettings
     measurements: pd.DataFrame
-    names: Names
+    names: StudyNames
     verdicts: StudyRows | None = None
     curves: pd.DataFrame | None = None
     runs: tuple[RunRecord, ...] = ()
     search: Mapping[str, Any] | None = None
+    trials: pd.DataFrame | None = None
 
     @property
     def labels(self) -> Labels:

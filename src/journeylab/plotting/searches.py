@@ -25,14 +25,15 @@ def read_trials(module: str | Path) -> pd.DataFrame:
     return trials.reindex(columns=[*trials.columns, *({"case", "note"} - {*trials})], fill_value="")
 
 
-def tabulate_trials(results: StudyResults, module: str, value: str) -> Table:
-    """The trials beside a module of the study, as its table ``search``.
+def tabulate_trials(results: StudyResults, value: str) -> Table:
+    """The trials of the study, as a table.
 
     A row is a run: all points that were tried, rate and scale, each with its ``value``. The steps
     of a trial are said where they are not those of the row.
     """
     rows: list[dict[str, str]] = []
-    trials = read_trials(module)
+    assert results.trials is not None
+    trials = results.trials
     for run, tried in trials.groupby(["arm", "variant", "case"], sort=False):
         arm, variant, case = map(str, run)
         points = tried.to_dict("records")

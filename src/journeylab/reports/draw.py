@@ -21,6 +21,7 @@ from journeylab.plotting import (
     stopping,
     styled,
     tabulate_search,
+    tabulated,
 )
 from journeylab.plotting.captions import SENTENCES
 from journeylab.records.files import MANIFEST, write_json
@@ -28,7 +29,7 @@ from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers, with_own_keys
 from journeylab.reports.queries import answer
 from journeylab.reports.tables import fairness, printed_table, verdict_tables
-from journeylab.wording.names import FILE, TableText
+from journeylab.wording.names import FILE, WrittenTable
 from journeylab.wording.typography import Number, in_form, plain
 
 _LOOKS = (
@@ -43,16 +44,14 @@ DRAWN = {MANIFEST, "content.json", "figures", "numbers.json", "numbers.tex", "ta
 
 
 class FiguresPart(Protocol):
-    """The figures and tables of a study: its ``figures.py``.
+    """The figures of a study: its ``figures.py``.
 
-    A function ``numbers`` of the results, if it has one, returns numbers for its prose that are no
-    reductions of measurements, by key.
+    It may have two functions of the results: ``tabulate`` returns the tables by name that
+    ``names.yaml`` does not describe, and ``numbers`` those of its prose that are no reductions of
+    measurements, by key.
     """
 
     FIGURES: Figures
-
-    def tabulate(self, results: StudyResults) -> dict[str, Table]:
-        """The tables by name."""
 
 
 def draw_results(
@@ -72,7 +71,7 @@ def draw_results(
             made["looks"] = looks
         for name, figure in made.items():
             save(figure, folder / "figures" / f"{name}.pdf")
-    own = {name: table for name, table in figures.tabulate(results).items() if len(table.frame)}
+    own = all_tables(results, figures)
     numbers = all_numbers(results, figures, own.values(), cited)
     (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
     write_json(folder / "numbers.json", numbers)
@@ -98,6 +97,11 @@ def draw_results(
     write_json(folder / "content.json", content)
 
 
+def all_tables(results: StudyResults, figures: FiguresPart) -> dict[str, Table]:
+    """The tables of a study, without captions and notes."""
+    return tabulated(results, getattr(figures, "tabulate", lambda _: {})(results))
+
+
 def with_words(
     results: StudyResults,
     figures: Iterable[str],
@@ -106,9 +110,9 @@ def with_words(
 ) -> tuple[dict[str, str], dict[str, Table]]:
     """The captions of figures, and tables with theirs and with notes, as ``names.yaml`` has them.
 
-    ``{seeds}`` stands for a sentence of :data:`SENTENCES`, ``{tie}`` for a number by
-    its key, ``{tie:2}`` with two decimals.
-    Raises UserError if neither is known, and for a figure or table without a caption.
+    ``{seeds}`` stands for a sentence of :data:`SENTENCES`, ``{tie}`` for a number by its key, and
+    ``{tie:2}`` for the number with two decimals. Raises UserError if neither is known, and for a
+    figure or table without a caption.
     """
     names, file = results.names, f"{FILE} of {results.study}"
     known = with_own_keys(results.study, numbers) | SENTENCES
@@ -129,10 +133,10 @@ def with_words(
         raise UserError(f"{file}: {missing[0]} is missing; write its caption")
     described = {}
     for name, table in tables.items():
-        text = names.tables.get(name, TableText(caption=table.caption, notes=table.notes))
-        if not text.caption:
-            raise UserError(f"{file}: tables.{name} is missing; write its caption")
+        text = names.tables.get(name, WrittenTable())
         caption, notes = (fill(each, f"tables.{name}") for each in (text.caption, text.notes))
+        if not (caption := caption or table.caption):
+            raise UserError(f"{file}: tables.{name}: caption is missing")
         described[name] = replace(table, caption=caption, notes=notes)
     return captions, described
 

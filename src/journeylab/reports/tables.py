@@ -9,7 +9,7 @@ from journeylab.config import Labels
 from journeylab.plotting.results import Table
 from journeylab.records.runs import RunRecord
 from journeylab.wording.effects import run_text
-from journeylab.wording.names import Names
+from journeylab.wording.names import StudyNames
 from journeylab.wording.numbers import extreme_text, places, printed_numbers
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.typography import plain, short
@@ -38,7 +38,7 @@ def verdict_tables(study: StudyRows) -> dict[str, Table]:
     return {name: table for name, table in tables.items() if len(table.frame)}
 
 
-def fairness(runs: Sequence[RunRecord], names: Names) -> Table | None:
+def fairness(runs: Sequence[RunRecord], names: StudyNames) -> Table | None:
     """Size, compute, data, steps and tuning of every variant; None if nothing was trained."""
     rows = []
     for (arm, variant), chunks in by_variant(runs).items():

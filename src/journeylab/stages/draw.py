@@ -6,7 +6,7 @@ from pathlib import Path
 
 from journeylab import catalogue
 from journeylab.config import UserError
-from journeylab.plotting import StudyResults
+from journeylab.plotting import StudyResults, read_trials
 from journeylab.records.files import (
     MANIFEST,
     read_origin,
@@ -43,6 +43,7 @@ def run(call: Call) -> None:
     runs = judged.select(plan.runs)
     records = {name: read_run(folder_of_runs / name, key) for name, key in runs.items()}
     figures = catalogue.figures_part(plan.study)
+    trials = catalogue.study_folder(plan.study) / "trials.csv"
     curves = []
     for name, record in records.items():
         if record.kind == "trained":
@@ -58,6 +59,7 @@ def run(call: Call) -> None:
         curves=join_curves(curves),
         runs=tuple(records.values()),
         search=plan.settings["search"],
+        trials=read_trials(trials) if trials.exists() else None,
     )
     made = plan.origin(measurements=measurements, verdicts=verdicts)
     with write_folder(call.output.parent, made) as folder:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from journeylab.config import Factors, Frozen, Labels, Metric, UserError, build, read_yaml
+from journeylab.config import Factors, Frozen, Labels, Metric, UserError, accepted, build, read_yaml
 
 FILE = "names.yaml"
 _OLDER = "metrics.py"
@@ -22,14 +29,38 @@ def _asks(question: str) -> str:
     return question
 
 
-class TableText(Frozen):
-    """The caption of a table, and the notes below it."""
+Level = int | str | tuple[int | str, ...]
+"""A level of a factor, or several of them."""
 
-    caption: str
+
+class Column(Frozen):
+    """A column of medians: its head, a metric, and the levels at which it is read."""
+
+    head: Text
+    metric: Text
+    at: Mapping[str, Level] = Field(default_factory=dict)
+
+
+class WrittenTable(Frozen):
+    """A table: its caption and the notes below it, and its cells unless ``figures.py`` makes them.
+
+    Cells are ``medians`` over seeds, in ``arms`` or in all that are trained, with a row for every
+    level of the factors ``by``; ``at`` are levels of every column whose metric has the factor. Or
+    they are ``ranges``: the extreme values of metrics, by the factors named; or the ``trials`` of
+    the search in ``trials.csv``, with the name of the value that decided.
+    """
+
+    caption: str = ""
     notes: str = ""
+    medians: tuple[Column, ...] = ()
+    at: Mapping[str, Level] = Field(default_factory=dict)
+    arms: Level = ()
+    by: tuple[str, ...] = ("arm", "variant")
+    ranges: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    trials: str = ""
 
 
-class Names(Frozen):
+class StudyNames(Frozen):
     """``names.yaml`` of a study.
 
     ``labels`` and ``arms`` are the printed names of variants and arms, in the order of figures; one
@@ -48,7 +79,7 @@ class Names(Frozen):
     factors: Factors = Field(default_factory=dict)
     metrics: Mapping[str, Metric]
     figures: Mapping[str, Text] = Field(default_factory=dict)
-    tables: Mapping[str, TableText] = Field(default_factory=dict)
+    tables: Mapping[str, WrittenTable] = Field(default_factory=dict)
 
     @field_validator("metrics", mode="before")
     @classmethod
@@ -58,6 +89,16 @@ class Names(Frozen):
             return metrics
         known = info.data.get("factors", {})
         return {name: _complete(name, metric, known) for name, metric in metrics.items()}
+
+    @model_validator(mode="after")
+    def _tables_of_metrics(self) -> Self:
+        for name, table in self.tables.items():
+            used = [*(column.metric for column in table.medians), *table.ranges]
+            for metric in used:
+                if metric not in self.metrics:
+                    near = accepted(metric, self.metrics)
+                    raise ValueError(f"tables.{name}: {metric}: no such metric;{near}")
+        return self
 
 
 def _complete(name: str, metric: Any, known: Factors) -> Any:
@@ -73,7 +114,7 @@ def _complete(name: str, metric: Any, known: Factors) -> Any:
 
 
 @cache
-def read_names(folder: Path) -> Names:
+def read_names(folder: Path) -> StudyNames:
     """The names of the study in ``folder``. Raises UserError, in one line."""
     path = folder / FILE
     if not path.exists() and (older := folder / _OLDER).exists():
@@ -81,4 +122,4 @@ def read_names(folder: Path) -> Names:
             f"{older}: printed text is in {FILE} now: write TITLE, QUESTION, TUNING, ARMS, LABELS "
             f"and METRICS there as docs/house.md shows, then remove {_OLDER}"
         )
-    return build(Names, read_yaml(path), str(path))
+    return build(StudyNames, read_yaml(path), str(path))

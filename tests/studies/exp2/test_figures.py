@@ -2,7 +2,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from journeylab.studies.exp2_shuffled_kb.figures import numbers, tabulate
+from journeylab.reports.draw import all_tables
+from journeylab.studies.exp2_shuffled_kb import figures
+from journeylab.studies.exp2_shuffled_kb.figures import numbers
 
 from ..gathering import draw
 from .results import RUNS
@@ -31,7 +33,7 @@ def test_a_study_without_the_second_task_can_be_drawn(results):
     kept = results.measurements["arm"] != "relations"
     part = replace(results, measurements=results.measurements[kept], curves=None)
     assert set(draw(part)) == {"orders", "sizes", "logits"}
-    assert len(tabulate(part)["runs"].frame) == len(RUNS) - 1
+    assert len(all_tables(part, figures)["runs"].frame) == len(RUNS) - 1
 
 
 def test_tables_have_a_row_per_run_in_order(tables):

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from journeylab.catalogue import printed_names
+from journeylab.reports.draw import all_tables
 from journeylab.reports.queries import answer
 from journeylab.studies.exp9_router_gradients import figures
 from journeylab.studies.exp9_router_gradients.settings import ESTIMATED, TRAINED
@@ -45,4 +46,4 @@ def test_without_routers_and_models_nothing_is_shown(results):
     bare = replace(results, measurements=alone)
     assert answer(bare, ["hard_mse.soft.long"]) == {"hard_mse.soft.long": None}
     assert draw(bare) == {}
-    assert set(figures.tabulate(bare)) == {"checks", "search"}
+    assert set(all_tables(bare, figures)) == {"checks", "search"}

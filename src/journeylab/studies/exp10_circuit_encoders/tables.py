@@ -18,15 +18,6 @@ _RUNS = _CHOSEN.astype({"value": float}).groupby(["arm", "variant"])["value"]
 GAIN = fixed(float((_RUNS.last() - _RUNS.first()).max()), 3)
 """What twice the steps add to the accuracy of a judged encoder, at most."""
 
-_CHECKS: dict[str, tuple[str, ...]] = {
-    "printed_off": ("matrix", "convention"),
-    "printed_off_moved": ("matrix",),
-    "token_error_moved": ("example",),
-    **dict.fromkeys(("one_hot_control", "misread_control"), ()),
-    **dict.fromkeys(("memory_ratio", "weight_gap"), ("part",)),
-    **dict.fromkeys(("equivalence_error", "equivalence_control"), ()),
-    **dict.fromkeys(("padding_error", "padding_control"), ()),
-}
 _ENCODINGS: dict[str, tuple[str, dict[str, str], int]] = {
     "Encodings": ("distinct", {}, 0),
     "Polynomials per encoding": ("functions_per_encoding", {}, 0),
@@ -38,20 +29,8 @@ _ENCODINGS: dict[str, tuple[str, dict[str, str], int]] = {
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies with their anchors, the search, encodings, impossible cells, confused circuits."""
+    """Encodings, impossible cells, and confused circuits."""
     return {
-        "accuracies": plot.medians(
-            results,
-            {
-                "Accuracy": ("accuracy", {}),
-                "Training": ("train_accuracy", {}),
-                "Ceiling": ("blind_ceiling", {}),
-                "Learned rule": ("blind_rule", {}),
-                "Most frequent": ("commonest", {}),
-            },
-        ),
-        "checks": plot.ranges(results, _CHECKS),
-        "search": plot.tabulate_trials(results, __file__, "accuracy"),
         "encodings": _encodings(results),
         "cells": _cells(results.names.words["conventions"]),
         "confused": _confused(),

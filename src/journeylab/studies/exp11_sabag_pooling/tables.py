@@ -15,21 +15,6 @@ from journeylab.studies.exp11_sabag_pooling.settings import (
 )
 from journeylab.wording.typography import scientific, short
 
-_CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
-    (
-        *("invariance_error", "invariance_control", "row_sum_error", "row_sum_control"),
-        *("rank_excess", "rank_control", "shape_error", "shape_control", "characters"),
-        *("characters_control", "twin_gap", "query_gradient", "q_error", "h_error"),
-        *("h_unscored_error", "h_untempered_error", "law_error", "law_control"),
-        *("safe_change", "ascent_change"),
-    ),
-    (),
-) | {
-    "rank_control": ("shape",),
-    **dict.fromkeys(("q_error", "h_untempered_error"), ("temperature",)),
-    "ascent_change": ("scale",),
-}
-"""Metrics of certificates and their controls, and factors whose levels differ."""
 _DIVERGED = 1e6
 _SCALES, _TEMPERATURES = ([f"{x:g}" for x in each] for each in (SCALES, TEMPERATURES))
 _SHAPES = [f"{n} → {k}" for n, k in SHAPES]
@@ -37,41 +22,15 @@ _STARTS = ("small", "unit")
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies, losses by rate, checks, changes of the loss in one step, and gradient ratios."""
-    tables = {
-        "accuracies": plot.medians(
-            results,
-            {
-                "Accuracy": ("accuracy", {}),
-                "Exact": ("exact", {}),
-                "Ceiling": ("ceiling", {}),
-                "Diagonal": ("diagonal", {}),
-            },
-        ),
-        "rates": plot.medians(
-            results,
-            {
-                "Mean": ("mean_loss", {}),
-                "After a tenth": ("final_loss", {"after": "tenth"}),
-                "Final": ("final_loss", {"after": "end"}),
-                "Learned": ("learned", {}),
-            },
-            arms="rates",
-            by=("optimiser", "scale", "base", "multiplier"),
-        ),
-        "checks": plot.ranges(results, _CHECKS),
-    }
+    """Changes of the loss in one step, gradient ratios, finite steps, and the search for rates."""
     computed = {
         "changes": ("loss_change", _changes),
         "ratios": ("gradient_ratio", _ratios),
         "steps": ("safe_rate", _steps),
         "search-rates": ("search_loss", _searched_rates),
     }
-    for name, (metric, make) in computed.items():
-        if len(results.pool(metric)):
-            tables[name] = make(results)
-    tables["search"] = plot.tabulate_trials(results, __file__, "exact match")
-    return tables
+    known = {name: make for name, (of, make) in computed.items() if len(results.pool(of))}
+    return {name: make(results) for name, make in known.items()}
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:

@@ -2,33 +2,14 @@
 
 from typing import cast
 
-from journeylab import plotting as plot
 from journeylab.knowledge.tables import PRIMARY, gate_of, hits_table, undertrained, worlds_per_seed
 from journeylab.plotting import RunName, StudyResults, Table
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Variant
 
-_CHECKS = (
-    *("cache_error", "cache_control", "order_error", "order_control"),
-    *("leaks", "leak_control", "moved", "moved_control"),
-)
-
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """hits@1 of every run by tier, in text and in the form of its KG rows; the search."""
-    return {
-        "hits": hits_table(results, ("Arm", "Model"), _own_format),
-        "ranks": plot.medians(
-            results,
-            {
-                "Tier 1": ("log_rank", PRIMARY | {"tier": "T1"}),
-                "Tier 2": ("log_rank", PRIMARY | {"tier": "T2"}),
-                "Tier 3": ("log_rank", PRIMARY | {"tier": "T3"}),
-                "Floor": ("floor_marginal", {"tier": "T3"}),
-            },
-        ),
-        "checks": plot.ranges(results, dict.fromkeys(_CHECKS, ())),
-        "search": plot.tabulate_trials(results, __file__, "log rank"),
-    }
+    """hits@1 of every run by tier, in text and in the form of its KG rows."""
+    return {"hits": hits_table(results, ("Arm", "Model"), _own_format)}
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:

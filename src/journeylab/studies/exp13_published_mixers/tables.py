@@ -19,13 +19,6 @@ TIMES = {times: f"{times}n" if times > 1 else "n" for times in FACTORS}
 COST = "kFLOP"
 _TIE = 0.02
 """Nats by which another setting has to be better than the usual one."""
-_CHECKS: dict[str, tuple[str, ...]] = {
-    "order_change": ("case",),
-    "reflections": ("case",),
-    "projection_error": ("case",),
-    "ceiling_error": (),
-    "mismatch": (),
-}
 _IN_PROSE = (
     ("S3", "delta-product-signed"),
     ("A5", "delta-product-signed"),
@@ -39,13 +32,10 @@ SEARCHED = set(zip(_CHOSEN["arm"], _CHOSEN["variant"], strict=True))
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies by length with cost, ceilings, and the search."""
+    """Accuracies by length with cost, and ceilings."""
     trained = FACTORS if results.present() else ()
-    return {f"accuracy-{times}": _accuracies(results, times) for times in trained} | {
-        "ceilings": _tabulate_ceilings(results),
-        "checks": plot.ranges(results, _CHECKS),
-        "search": plot.tabulate_trials(results, __file__, "loss"),
-    }
+    accuracies = {f"accuracy-{times}": _accuracies(results, times) for times in trained}
+    return accuracies | {"ceilings": _tabulate_ceilings(results)}
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:

@@ -26,29 +26,14 @@ FAMILIES, FORMS = NAMES.words["families"], NAMES.words["forms"]
 TITLES = {task: NAMES.arms[task] for task in TASK_NAMES}
 """The printed names of tasks, and their short ones."""
 HEADS = {task: "B, #a = n/2" if task == "Bbal" else task for task in TASK_NAMES}
-_CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
-    (
-        *("exact_accuracy", "exact_drift", "aggregation_accuracy", "aggregation_drift"),
-        *("aggregator_accuracy", "aggregator_margin", "aggregator_float32"),
-        *("parikh_spread", "missing_exponentials", "ceiling_error"),
-    ),
-    (),
-) | {"parikh_split": ("case",)}
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """Shares of solving seeds, accuracy far beyond the training lengths, and exact ceilings."""
     return {
-        "solved": _by_case(
-            results,
-            "solved",
-            f"Seeds with an accuracy of {SOLVED} or more at every training length / all seeds.",
-            lambda task, variant: "{}/{}".format(*solved(results, task, variant)),
-        ),
+        "solved": _by_case(results, lambda *run: "{}/{}".format(*solved(results, *run))),
         **{f"far-{length}": _tabulate_far(results, length) for length in FAR},
         "ceilings": _tabulate_ceilings(results),
-        "checks": plot.ranges(results, _CHECKS),
-        "search": plot.tabulate_trials(results, __file__, "accuracy"),
     }
 
 
@@ -62,10 +47,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 
 def _by_case(
     results: StudyResults,
-    name: str,
-    caption: str,
     cell: Callable[[TaskName, str], str],
-    notes: str = "",
     numbers: Mapping[str, float] | None = None,
 ) -> Table:
     """One row per family and form, one column per task."""
@@ -75,7 +57,6 @@ def _by_case(
         cells = {HEADS[t]: cell(t, variant) if t in trained else "–" for t in TASK_NAMES}
         names = {"Family": FAMILIES[family], "Form": FORMS[form]}
         rows += [names | cells] if trained else []
-    notes = f"–: not trained at this scale. {notes}".strip()
     return plot.table(rows, words=2, numbers=numbers)
 
 
@@ -94,10 +75,7 @@ def _tabulate_far(results: StudyResults, length: int) -> Table:
     columns: Columns = {head: (metric, {"n": length}) for head, metric in heads.items()}
     return _by_case(
         results,
-        f"far-{length}",
-        f"Median accuracy at length n = {length}, on the strings whose logits are finite.",
         lambda task, variant: _median_at(results, task, variant, length),
-        "overflow: share of strings, over all seeds, whose logits are not finite.",
         plot.medians(results, columns).numbers,
     )
 

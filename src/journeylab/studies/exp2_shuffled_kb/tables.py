@@ -7,35 +7,15 @@ import pandas as pd
 from journeylab import plotting as plot
 from journeylab.plotting import StudyResults, Table
 from journeylab.studies.exp2_shuffled_kb import anchors
-from journeylab.studies.exp2_shuffled_kb.settings import ORDERS, Arm, Lookups, Relations, Settings
-
-_CHANGES = {"Accuracy": "accuracy", "Flips": "flip_rate", "Change": "relative_logit_change"}
+from journeylab.studies.exp2_shuffled_kb.settings import Arm, Lookups, Relations, Settings
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracy, flips and changes of logits of every run, the anchors, and the search."""
+    """What is known without training of every repository."""
     data, grouped = settings_of(results).lookups, settings_of(results).relations
     rows = [_anchor_row(data, size) for size in data.sizes]
-    entries = grouped.subjects * grouped.relations
-    return {
-        "runs": plot.medians(
-            results,
-            {
-                f"{head}, {order}": (metric, {"order": order})
-                for head, metric in _CHANGES.items()
-                for order in ORDERS
-            },
-        ),
-        "checks": plot.ranges(
-            results,
-            {"invariance_error": ("arm", "precision"), "witness_change": ("variant",)}
-            | {"ceiling_error": ()},
-        ),
-        "anchors": plot.table(
-            pd.DataFrame([*rows, _anchor_row(grouped, entries)]).fillna("–"),
-        ),
-        "search": plot.tabulate_trials(results, __file__, "accuracy"),
-    }
+    rows.append(_anchor_row(grouped, grouped.subjects * grouped.relations))
+    return {"anchors": plot.table(pd.DataFrame(rows).fillna("–"))}
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from journeylab import plotting as plot
-from journeylab.plotting import Columns, StudyResults, Table
+from journeylab.plotting import StudyResults, Table
 from journeylab.studies.exp3_order_information import settings as own
 from journeylab.studies.exp3_order_information.information import (
     blind_ceiling,
@@ -20,17 +20,13 @@ _MLP: dict[str, str | int] = {"probe": "mlp", "strings": "held-out"}
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Exact information and best accuracy; accuracy of the probes; the search of their settings."""
-    tables = {}
-    if len(results.select("mutual_information")):
-        tables["information"] = _tabulate_information(results)
-        tables["retrieval"] = _tabulate_retrieval(results)
-        by = dict.fromkeys(("law_excess", "information_growth"), ("epsilon",))
-        tables["checks"] = plot.ranges(results, by)
-    if results.present():
-        tables["probes"] = _tabulate_probes(results)
-        tables["search"] = plot.tabulate_trials(results, __file__, "accuracy")
-    return tables
+    """Exact information, and the accuracy that it allows."""
+    if results.select("mutual_information").empty:
+        return {}
+    return {
+        "information": _tabulate_information(results),
+        "retrieval": _tabulate_retrieval(results),
+    }
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
@@ -105,21 +101,4 @@ def _tabulate_retrieval(results: StudyResults) -> Table:
     return plot.table(
         shown,
         words=0,
-    )
-
-
-def _tabulate_probes(results: StudyResults) -> Table:
-    longest = max(own.LENGTHS)
-    columns: Columns = {
-        **{f"N = {n}": ("position_accuracy", _MLP | {"N": n}) for n in own.LENGTHS},
-        "Seen": ("position_accuracy", _MLP | {"N": longest, "strings": "seen"}),
-        "Linear": ("position_accuracy", _MLP | {"N": longest, "probe": "linear"}),
-        "Seen, 8": ("position_accuracy", _MLP | {"N": 8, "strings": "seen"}),
-        "Linear, 8": ("position_accuracy", _MLP | {"N": 8, "probe": "linear"}),
-        "Counts": ("count_accuracy", _MLP | {"N": longest}),
-        "Bits": ("v_information", _MLP | {"N": longest}),
-    }
-    return plot.medians(
-        results,
-        columns,
     )

@@ -28,50 +28,19 @@ SHORT = {
     "transport_linearity": "R² of T",
 }
 """Short names of metrics for narrow columns, in the order of the tables."""
-_CHECKS: dict[str, tuple[str, ...]] = {
-    "hidden_off_block": (),
-    **dict.fromkeys(
-        ("gauge_error", "rope_error", "order_error", "blocks_found", "bend"), ("case",)
-    ),
-}
-_MEANINGS = {
-    "single": (
-        " sd: standard deviation, λ: eigenvalues, σ: singular values. orth. defect: ‖RᵀR − I‖/√d. "
-        "Henrici: departure from normality. null share: share of random rotations whose angles "
-        "have an R² as large."
-    ),
-    "positions": (
-        " sd |λ|: standard deviation over the eigenvalues. R² of R_s and of T: of the leading "
-        "angles of R_s and of T_(i,i−s) against s."
-    ),
-}
-"""What the short names mean, by table."""
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Every metric of every run and of random operators; the search of rates and scales."""
+    """Every metric of every run and of random operators."""
     tabulated = {"single": (*ONE, "controls"), "positions": EACH}
     names = tuple(SHORT)
     metrics = {"single": names[:9], "positions": (*names[:3], *names[9:])}
     tables = {
-        name: _tabulate(results, name, runs, metrics[name])
+        name: _tabulate(results, runs, metrics[name])
         for name, arms in tabulated.items()
         if (runs := [run for run in results.present() if run[0] in arms])
     }
-    tables["others"] = plot.medians(
-        results,
-        {
-            "Loss": ("loss", {"stage": "trained"}),
-            "Gain": ("gain", {}),
-            "Off-block of R − I": ("off_block_away", {"stage": "trained"}),
-            "Commutator, ratio": ("commutator_ratio", {}),
-        },
-    )
-    tables["checks"] = plot.ranges(results, _CHECKS)
-    return tables | {
-        "null": _tabulate_null(results),
-        "search": plot.tabulate_trials(results, __file__, "loss"),
-    }
+    return tables | {"null": _tabulate_null(results)}
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
@@ -80,9 +49,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return {"linear.broken": "n/a" if math.isnan(least) else 1.0 - least}
 
 
-def _tabulate(
-    results: StudyResults, name: str, runs: Sequence[RunName], metrics: Sequence[str]
-) -> Table:
+def _tabulate(results: StudyResults, runs: Sequence[RunName], metrics: Sequence[str]) -> Table:
     rows = [
         {"Operators": results.arms[arm], "Start": results.labels[variant]}
         | {"Loss": _of_stage(results, "loss", (arm, variant), "trained")}
@@ -111,11 +78,8 @@ def _of_stage(results: StudyResults, metric: str, run: RunName, stage: str) -> s
 
 def _tabulate_null(results: StudyResults) -> Table:
     heads = {
-        (
-            arm,
-            start,
-        ): f"{results.labels[start]}, {'one R' if arm == 'random-one' else 'R per position'}"
-        for arm in ("random-one", "random-each")
+        (arm, start): f"{results.labels[start]}, {operators}"
+        for arm, operators in (("random-one", "one R"), ("random-each", "R per position"))
         for start in ("near-identity", "orthogonal")
     }
     rows = [

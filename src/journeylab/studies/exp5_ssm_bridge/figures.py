@@ -12,12 +12,6 @@ from journeylab.wording.typography import scientific
 
 _CASE = ["operator", "precision", "N"]
 _SMALLEST = 1e-18
-_CHECKS: dict[str, tuple[str, ...]] = {
-    "identity_error": ("operator",),
-    "negative_control_error": ("operator",),
-    "one_minus_cosine": ("operator", "precision"),
-    "scan_error": ("precision",),
-}
 _LARGEST = {
     "Journey": "relative_error",
     "Recurrence": "recurrence_error",
@@ -42,8 +36,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
         | {"Its cosine": f"{low[case]:.2f} … {high[case]:.2f}".replace("-", "−")}
         for case in sorted(ends.index, key=lambda case: OPERATORS.index(case[0]))
     ]
-    errors = plot.table(rows, words=2)
-    return {"errors": errors, "checks": plot.ranges(results, _CHECKS)}
+    return {"errors": plot.table(rows, words=2)}
 
 
 def _bounds(results: StudyResults, _: str, part: pd.DataFrame) -> plot.Lines:

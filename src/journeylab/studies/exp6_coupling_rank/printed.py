@@ -27,7 +27,7 @@ _SEPARABLE = ("squared_error", "eckart_young", "excess", "accuracy", "truncated_
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Accuracies, errors against the Eckart–Young error, ranks with gaps, and the search."""
+    """Accuracies, errors against the Eckart–Young error, and ranks with gaps."""
     return {
         "accuracies": Table(
             frame=_accuracies(results),
@@ -48,18 +48,6 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
             ).numbers,
         ),
         "ranks": _ranks(results),
-        "checks": plot.ranges(
-            results,
-            {
-                "rank_error": ("arithmetic",),
-                "rank_defect": ("frequencies",),
-                "rounded_error": ("frequencies",),
-                "least_error": ("frequencies",),
-                "lost_accuracy": ("H",),
-                "cancellation": ("variant",),
-            },
-        ),
-        "search": plot.tabulate_trials(results, __file__, "loss"),
     }
 
 

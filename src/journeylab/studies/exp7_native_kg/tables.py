@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from journeylab import plotting as plot
 from journeylab.knowledge.settings import LINEARISED_TEMPLATES
 from journeylab.knowledge.tables import (
     PRIMARY,
@@ -12,26 +11,14 @@ from journeylab.knowledge.tables import (
     world_size,
     worlds_per_seed,
 )
-from journeylab.plotting import Columns, RunName, StudyResults, Table
+from journeylab.plotting import RunName, StudyResults, Table
 from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm
-
-_CHECKS: dict[str, tuple[str, ...]] = dict.fromkeys(
-    (
-        *("text_equivalence_error", "text_equivalence_control", "baked_key_error"),
-        *("baked_key_control", "decoding_mismatch", "decoding_control"),
-    ),
-    (),
-) | {"count_deviation": ("quantity",)}
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Documented and actual sizes, hits@1 by tier, other metrics of transfer, and the search."""
+    """Documented and actual sizes, and hits@1 by tier."""
     return ({"counts": _tabulate_counts(results)} if len(results.select("count")) else {}) | {
-        "hits": hits_table(results, ("Model", "KG rows"), lambda run: own_form(results, run)),
-        "transfer": _by_tier(results, "T2"),
-        "tiers": _by_tier(results, "T1", "T3"),
-        "checks": plot.ranges(results, _CHECKS),
-        "search": plot.tabulate_trials(results, __file__, "perplexity"),
+        "hits": hits_table(results, ("Model", "KG rows"), lambda run: own_form(results, run))
     }
 
 
@@ -66,27 +53,6 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         "facts.derived": int(total) - int(base) if measured else "n/a",
         **undertrained(results),
     }
-
-
-def _by_tier(results: StudyResults, *tiers: str) -> Table:
-    columns: Columns = {}
-    for tier in tiers:
-        ranked = PRIMARY | {"tier": tier}
-        of = {factor: level for factor, level in ranked.items() if factor != "candidates"}
-        columns |= {
-            f"hits@5, {tier}": ("hits@5", ranked),
-            f"MRR, {tier}": ("mrr", ranked),
-            f"Log rank, {tier}": ("log_rank", ranked),
-            f"Perplexity, {tier}": ("perplexity", of),
-            f"Exact, {tier}": ("exact_match", of),
-        }
-    if "T2" in tiers:
-        columns["Typed, T2"] = ("hits@1", of | {"candidates": "type"})
-        columns |= {f"t{i}, T2": ("hits@1", ranked | {"template": i}) for i in (1, 2)}
-    return plot.medians(
-        results,
-        columns,
-    )
 
 
 def own_form(results: StudyResults, run: RunName) -> dict[str, str | int]:

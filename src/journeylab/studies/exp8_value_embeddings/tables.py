@@ -8,48 +8,14 @@ from journeylab.studies.exp8_value_embeddings.settings import DOCUMENT_WIDTH, EX
 from journeylab.wording.typography import fixed, scientific
 
 EXPONENT_TITLES = {"-i/d": "10000^(−i/d)", "-2i/d": "10000^(−2i/d)"}
-_TRAINED = ("axial", "full", "table-unit", "categorical")
-_CHECKS = (
-    *("rise", "dimension_error", "spacing_error", "rms_error"),
-    *("optimum_error", "equivariance_error", "relabelling_error"),
-)
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Rates of every run, learning, vectors, anchors, printed similarities, checks, the search."""
+    """Answers without a model, vectors of costs, and printed similarities."""
     return {
-        "rates": _rates(results),
-        "learning": plot.medians(
-            results,
-            {
-                "Untrained": ("early_valid", {"moment": "untrained", "decoder": "row"}),
-                "First": ("early_valid", {"moment": "first", "decoder": "row"}),
-                "First, token": ("early_valid", {"moment": "first", "decoder": "token"}),
-                "Optimal": ("reached", {}),
-                "Mean loss": ("loss_area", {}),
-                "Median bend": ("loss_kink", {}),
-                "RMS bend": ("loss_roughness", {}),
-                "Of the log": ("loss_relative_kink", {}),
-            },
-            ("learning-axial", "learning-full"),
-        ),
-        "vectors": plot.medians(
-            results,
-            {
-                "Order before": ("order", {"stage": "initial"}),
-                "Order": ("order", {"stage": "trained"}),
-                "Of the change": ("order_change", {}),
-                "Of the table": ("learned_order", {"stage": "trained"}),
-                "1st component": ("first_component", {"stage": "trained"}),
-                "Rank": ("effective_rank", {"stage": "trained"}),
-            },
-            _TRAINED,
-        ),
         "anchors": _anchors(results),
         "geometry": _geometry(results),
         "printed": _printed(results),
-        "checks": plot.ranges(results, {"cycles": (), **dict.fromkeys(_CHECKS, ("case",))}),
-        "search": plot.tabulate_trials(results, __file__, "loss"),
     }
 
 
@@ -64,25 +30,6 @@ def _widths(results: StudyResults, exponent: str) -> str:
     errors = results.pool("printed_error", exponent=exponent).to_dict("records")
     within = sorted(int(row["d"]) for row in errors if row["value"] <= 5e-5)
     return ", ".join(map(str, within)) or "none"
-
-
-def _rates(results: StudyResults) -> Table:
-    heads = {
-        "Valid, token": ("valid", "token", "iid"),
-        "Row": ("valid", "row", "iid"),
-        "Optimal, token": ("optimal", "token", "iid"),
-        "Optimal, row": ("optimal", "row", "iid"),
-        "Hungarian": ("optimal", "hungarian", "iid"),
-        "Close": ("optimal", "row", "close"),
-        "Held-out": ("optimal", "row", "held-out"),
-        "Shifted": ("optimal", "row", "shifted"),
-        "Gap": ("gap", "hungarian", "iid"),
-    }
-    return plot.medians(
-        results,
-        {head: (metric, {"decoder": d, "test": test}) for head, (metric, d, test) in heads.items()},
-        _TRAINED,
-    )
 
 
 def _anchors(results: StudyResults) -> Table:

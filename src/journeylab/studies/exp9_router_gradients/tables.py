@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from journeylab import plotting as plot
-from journeylab.plotting import Columns, StudyResults, Table
+from journeylab.plotting import StudyResults, Table
 from journeylab.studies.exp9_router_gradients.settings import ESTIMATED, TRAINED, TYPES
 from journeylab.wording.names import read_names
 from journeylab.wording.typography import short
@@ -17,30 +17,10 @@ ROUNDING = 1e-9
 _NEAR = 0.01
 """Errors this far above that of the nearest type count as equal to it."""
 
-_CHECKS = {
-    **dict.fromkeys(
-        (
-            *("one_hot_error", "argmax_gradient", "reinforce_error", "tau_changes"),
-            *("gumbel_difference", "off_block", "block_error"),
-        ),
-        ("case",),
-    ),
-    "softness": ("estimator",),
-    "overhead": ("estimator", "case"),
-    "schedule_error": ("over",),
-}
-
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Moments of every estimator, and metrics of the routers and models it trained."""
-    tables = {
-        "moments": _moments(results),
-        "routers": _routers(results),
-        "checks": plot.ranges(results, _CHECKS),
-        "search": plot.tabulate_trials(results, __file__, "error"),
-        "language": _language(results),
-    }
-    return {name: table for name, table in tables.items() if len(table.frame)}
+    """Moments of every estimator, and metrics of the language models."""
+    return {"moments": _moments(results), "language": _language(results)}
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
@@ -71,27 +51,6 @@ def _moments(results: StudyResults) -> Table:
         by=("estimator",),
         places=lambda value: "0" if abs(value) < ROUNDING else short(value),
         titles={"estimator": {name: ESTIMATORS[name] for name in ESTIMATED}},
-    )
-
-
-def _routers(results: StudyResults) -> Table:
-    long = {"budget": "long"}
-    heads: Columns = {
-        "Short": ("hard_mse", {"budget": "short"}),
-        "Long": ("hard_mse", long),
-        "Gap": ("soft_hard_gap", long),
-        "Accuracy": ("accuracy", long),
-        "Pairs": ("sparsity", long),
-        "Spread": ("spread", long),
-        "Collapse": ("collapse", long),
-        "Flips": ("flip_rate", long),
-        "Aligned": ("alignment", {"share": 100}),
-        "Oracle": ("oracle_mse", {}),
-    }
-    return plot.medians(
-        results,
-        heads,
-        arms="training",
     )
 
 
