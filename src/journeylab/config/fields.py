@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from functools import cache
 from pathlib import Path, PurePath
@@ -17,8 +17,10 @@ from pydantic import (
     StringConstraints,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 from pydantic.dataclasses import dataclass
+from pydantic_core import PydanticCustomError
 
 from journeylab.config.reading import LONGEST_NAME, NAME
 
@@ -27,6 +29,8 @@ Named = TypeVar("Named", bound=Mapping[str, Any])
 
 MOST, MOST_SEEDS, MOST_RUNS, MOST_BYTES = 1_000_000, 10_000, 20_000, 10**10
 """Upper bounds: of a count, seeds of a scale, runs of a workflow, bytes of an external file."""
+UNKNOWN = "unknown_key"
+"""The type of pydantic's error for a key that a record does not have."""
 MOST_WORLDS = 100
 """Upper bound of the worlds of a seed."""
 
@@ -101,10 +105,24 @@ Levels = Annotated[
 """Levels of a factor: at least one, all different."""
 
 
+def _check_keys(written: Any, known: Collection[str]) -> Any:
+    """Refuse a key that pydantic would refuse too, but without a word of those it knows."""
+    for key in written if isinstance(written, dict) else ():
+        if key not in known:
+            about = {"key": key, "known": list(known)}
+            raise PydanticCustomError(UNKNOWN, "unknown key {key}", about)
+    return written
+
+
 class Frozen(BaseModel):
     """An immutable record that refuses keys it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_known_keys(cls, written: Any) -> Any:
+        return _check_keys(written, cls.model_fields)
 
     @field_validator("*", mode="before")
     @classmethod
@@ -144,6 +162,11 @@ class Metric:
 
     label: str
     factors: Factors = field(default_factory=Factors)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_known_keys(cls, written: Any) -> Any:
+        return _check_keys(written, ("label", "factors"))
 
 
 class ExternalFile(Frozen):
