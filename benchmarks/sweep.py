@@ -161,7 +161,7 @@ def fill() -> None:
         elif plan.stage == "compute":
             run_stage("compute", path, folder / runs.RUN)
         elif plan.stage in ("train", "measure"):
-            run = workflow.jobs[STUDY]["/".join(folder.parts[2:])].run
+            run = workflow.jobs(STUDY)["/".join(folder.parts[2:])].run
             data = Path(f"data/{STUDY}/{run.dataset}/{folder.name}.parquet")
             written = runs.RUN if plan.stage == "train" else files.MEASUREMENTS
             donor = donors.setdefault((plan.stage, plan.variant), folder)

@@ -77,8 +77,8 @@ def test_list_counts_the_current_runs_of_the_looks_so_far(tmp_path, monkeypatch)
     config = tmp_path / "config.yaml"
     config.write_text(yaml.safe_dump(raw))
     plan = WorkflowPlan(raw)
-    jobs = [folder for folder in plan.jobs["exp7"] if not folder.endswith("once")]
-    first = plan.seeds("exp7").first.select(plan.jobs["exp7"])
+    jobs = [folder for folder in plan.jobs("exp7") if not folder.endswith("once")]
+    first = plan.seeds("exp7").first.select(plan.jobs("exp7"))
     second = next(folder for folder in jobs if "-212-" in folder)
     for folder in (first[0], second):
         made, _ = plan.run_plans("exp7")[folder]

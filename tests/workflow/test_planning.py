@@ -59,8 +59,8 @@ def test_quick_trains_the_runs_of_primary_claims_and_computes_all_single_computa
         settings = default.config.studies[study]
         named = {pair for pair in named if isinstance(settings.arms[pair[0]], TrainedArm)}
         assert set(quick.config.studies[study].trained()) == named
-        computed = {job.folder for job in default.jobs[study].values() if job.run.once}
-        assert computed <= set(quick.jobs[study])
+        computed = {job.folder for job in default.jobs(study).values() if job.run.once}
+        assert computed <= set(quick.jobs(study))
 
 
 def test_quick_runs_use_pilot_seeds_and_default_runs_registered_seeds() -> None:
@@ -75,7 +75,7 @@ def test_quick_runs_use_pilot_seeds_and_default_runs_registered_seeds() -> None:
 def test_runs_that_no_primary_claim_reads_have_no_jobs_after_the_first_look() -> None:
     plan, register = planned(), registered()
     for study, claims in register.studies.items():
-        first, jobs = plan.seeds(study).first, plan.jobs[study].values()
+        first, jobs = plan.seeds(study).first, plan.jobs(study).values()
         seeded = {(job.run.arm, job.run.variant) for job in jobs if not job.run.once}
         later = {(job.run.arm, job.run.variant) for job in jobs if not first.select([job.folder])}
         read = [claim for claim in claims.claims if claim.primary]
@@ -125,11 +125,11 @@ def test_an_optional_study_enters_the_response_when_its_verdicts_are_current(
 def test_the_first_seed_can_be_set() -> None:
     plan = planned(seeds_from=40, seeds=12)
     assert seeds(plan, "exp7") == set(range(40, 52))
-    assert "native/A/seeds-40-43" in plan.jobs["exp7"]
+    assert "native/A/seeds-40-43" in plan.jobs("exp7")
 
 
 def test_more_seeds_add_chunks_and_keep_the_others() -> None:
-    assert set(planned(seeds=12).jobs["exp7"]) < set(planned(seeds=16).jobs["exp7"])
+    assert set(planned(seeds=12).jobs("exp7")) < set(planned(seeds=16).jobs("exp7"))
 
 
 def test_a_report_prints_the_verdicts_of_the_previous_revision(tmp_path: Path) -> None:

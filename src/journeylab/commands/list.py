@@ -37,7 +37,7 @@ def list_studies(
 
 def _described(plan: WorkflowPlan, study: str) -> dict[str, Any]:
     """A study as ``--json`` prints it; ``most`` runs are needed if claims stay open."""
-    jobs, seeds = plan.jobs[study], plan.seeds(study)
+    jobs, seeds = plan.jobs(study), plan.seeds(study)
     taken = plan.taken_so_far(study).seeds.select(jobs)
     return {
         "study": study,

@@ -255,7 +255,7 @@ def _cost(plan: WorkflowPlan, study: str, looks: Schedule, expected: Mapping[str
 
 
 def _runs(plan: WorkflowPlan, study: str) -> dict[str, RunSettings]:
-    return {f"{job.run.arm}/{job.run.variant}": job.run for job in plan.jobs[study].values()}
+    return {f"{job.run.arm}/{job.run.variant}": job.run for job in plan.jobs(study).values()}
 
 
 # ---- after a run ---------------------------------------------------------------------------------

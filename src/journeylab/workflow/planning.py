@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from journeylab.catalogue import discover, printed_names, resolve, study_folder
 from journeylab.claims.checks import check_register
@@ -74,8 +74,6 @@ from journeylab.workflow.round import compare_reviewed
 from journeylab.workflow.searches import FindRound, StudySearch, find_searches, search_of
 from journeylab.workflow.seeds import FindRecord, StudySeeds, Taken, study_seeds
 
-T = TypeVar("T")
-
 
 class Wildcards(Protocol):
     """The wildcards of a rule; snakemake passes them to the input functions below."""
@@ -96,18 +94,6 @@ class Scope(NamedTuple):
 
     studies: Sequence[str]
     shared: bool
-
-
-class _Lazy(dict[str, T]):
-    """What is made for each study when it is asked for, once."""
-
-    def __init__(self, make: Callable[[str], T]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, study: str) -> T:
-        self[study] = made = self._make(study)
-        return made
 
 
 SHARED = ("response.json", "response.pdf", "response.md", "response.tar.gz", "index.html")
@@ -157,12 +143,11 @@ class WorkflowPlan:
         self.searches: Mapping[str, StudySearch] = find_searches(self.config)
         """The searches of the studies that have one."""
         self._ends: Mapping[str, int | None] = {}
-        self.jobs = _Lazy(self._list_jobs)
-        """The jobs of each study, by folder."""
-        self._unrestored = _Lazy(lambda study: tuple(self._study(study, restore=False).all()))
+        self.jobs = cache(self._list_jobs)
+        self._unrestored = cache(lambda study: tuple(self._study(study, restore=False).all()))
         self.planned_rows = cache(self._planned_rows)
         self.answer = cache(self._answer)
-        self._made = _Lazy(self._make_plans)
+        self._made = cache(self._make_plans)
         self.evidence: dict[str, StudyEvidence] = {}
         if self.config.evidence != "run":
             root = Path(self.config.root)
@@ -176,14 +161,14 @@ class WorkflowPlan:
             self._ends = drawn_studies(self.evidence)
             kept = {study: self.config.studies[study] for study in self._ends}
             self.config = self.config.model_copy(update={"studies": kept})
-            self.jobs.clear()  # of fewer seeds
-            self._unrestored.clear()
+            self.jobs.cache_clear()  # of fewer seeds
+            self._unrestored.cache_clear()
 
     def _make_plans(self, place: str) -> tuple[tuple[str, Plan], ...]:
         if study := search_of(place):
             return tuple(self.searches[study].plans())
         restored = self._restored(place)
-        return tuple(self._study(place).all()) if restored else self._unrestored[place]
+        return tuple(self._study(place).all()) if restored else self._unrestored(place)
 
     def _list_jobs(self, study: str) -> dict[str, Job]:
         if searched := search_of(study):
@@ -266,7 +251,7 @@ class WorkflowPlan:
         verdicts = output_path(Path(self.config.root), "judge", study=study)
         if not verdicts.exists():
             return False
-        [key] = [plan.key for _, plan in self._made[study] if plan.stage == "judge"]
+        [key] = [plan.key for _, plan in self._made(study) if plan.stage == "judge"]
         try:
             read_json(verdicts, key)
         except UserError:  # damaged or of another plan
@@ -292,7 +277,7 @@ class WorkflowPlan:
 
     def file(self, wildcards: Wildcards) -> list[str]:
         """Input function: the external file of a dataset, if it has one."""
-        runs = (job.run for job in self.jobs[wildcards.study].values())
+        runs = (job.run for job in self.jobs(wildcards.study).values())
         data = next((run.data for run in runs if run.dataset == wildcards.dataset), {})
         if "file" not in data:
             return []
@@ -316,7 +301,7 @@ class WorkflowPlan:
 
         def of_study(wildcards: Wildcards) -> list[str]:
             results = f"{self.folder('results')}/{wildcards.study}"
-            jobs = self.jobs[wildcards.study]
+            jobs = self.jobs(wildcards.study)
             return [
                 f"{results}/{folder}/{name}"
                 for folder in self._taken(wildcards.study, _before(wildcards))
@@ -365,7 +350,7 @@ class WorkflowPlan:
 
     def _taken(self, study: str, before: float = math.inf) -> list[str]:
         """The folders of the runs that the looks have taken."""
-        return self.seeds(study).taken(self._record, before).seeds.select(self.jobs[study])
+        return self.seeds(study).taken(self._record, before).seeds.select(self.jobs(study))
 
     def taken_so_far(self, study: str) -> Taken:
         """The seeds that the looks have taken so far, and the files of these looks."""
@@ -428,7 +413,7 @@ class WorkflowPlan:
                 plan = make_plan("fetch", settings=dict(file), code_of=self.studies[0])
                 yield plan_path("fetch", file=file_name(file.sha256)), plan
         for study in studies:
-            yield from self._made[study]
+            yield from self._made(study)
         if shared:
             yield from self._shared_plans()
 
@@ -437,7 +422,7 @@ class WorkflowPlan:
         read: dict[str, str] = {}
         runs: list[tuple[str, str]] = []
         for study in self.covered:
-            for _, plan in self._made[study]:
+            for _, plan in self._made(study):
                 if plan.stage == "typeset":
                     read |= {f"{study}.{part}": key for part, key in plan.inputs.items()}
                     runs += [(f"{study}/{folder}", key) for folder, key in plan.runs]
@@ -458,7 +443,7 @@ class WorkflowPlan:
 
     def run_plans(self, study: str) -> dict[str, Plans]:
         """The plans of every run of a study and of its measurements, by the run's folder."""
-        return run_plans(study, self._unrestored[study])
+        return run_plans(study, self._unrestored(study))
 
     @cached_property
     def ledger(self) -> History:
@@ -486,7 +471,7 @@ class WorkflowPlan:
             return {}
         stages: dict[tuple[str, str], dict[str, Plan]] = {}
         data = {}
-        for _, plan in self._unrestored[study]:
+        for _, plan in self._unrestored(study):
             if plan.stage == "generate":
                 data[plan.key] = plan
             elif plan.stage in ("train", "compute", "measure"):
@@ -508,14 +493,14 @@ class WorkflowPlan:
             study: [f"{self.folder('results')}/{study}/{name}" for name in plan.settings["files"]]
             for study in self.studies
             if self._restored(study)
-            for _, plan in self._made[study]
+            for _, plan in self._made(study)
             if plan.stage == "restore"
         }
 
     def variants(self, study: str) -> dict[str, list[str]]:
         """The variants that run in each arm of a study."""
         variants: dict[str, dict[str, None]] = {}
-        for job in self.jobs[study].values() if study in self.config.studies else ():
+        for job in self.jobs(study).values() if study in self.config.studies else ():
             variants.setdefault(job.run.arm, {})[job.run.variant] = None
         return {arm: list(names) for arm, names in variants.items()}
 
@@ -523,7 +508,7 @@ class WorkflowPlan:
         """All planned jobs of studies and their expected cost, for the summary of a dry run."""
         return {
             study: outline(
-                ((self.folder(f"plans/{name}"), plan) for name, plan in self._made[study]),
+                ((self.folder(f"plans/{name}"), plan) for name, plan in self._made(study)),
                 self.costs.get(search_of(study) or study),
                 SeedRange(first=10**9) if search_of(study) else self.seeds(study).first,
             )
@@ -565,14 +550,14 @@ class WorkflowPlan:
     def _restored(self, study: str) -> Mapping[str, RunEvidence]:
         """The evidence of the runs of a study that are restored, by folder."""
         known = self.evidence[study].restored if study in self.evidence else {}
-        return {folder: each for folder, each in known.items() if folder in self.jobs[study]}
+        return {folder: each for folder, each in known.items() if folder in self.jobs(study)}
 
     def _study(self, study: str, *, restore: bool = True) -> StudyPlans:
         return StudyPlans(
             study=study,
             settings=self.config.studies[study],
             config=self.config,
-            jobs=self.jobs[study].values(),
+            jobs=self.jobs(study).values(),
             seeds=self.seeds(study),
             criteria=self.register.criteria(study),
             words=self._words(self.register.of(study)),
@@ -649,7 +634,7 @@ class WorkflowPlan:
         results, plans = (Path(self.folder(name)) / study for name in ("results", "plans"))
         restored = self._restored(study)
         commits = set()
-        for folder in self.jobs[study]:
+        for folder in self.jobs(study):
             start = restored[folder].host if folder in restored else read_start(results / folder)
             plan = runs.get(plans / folder)
             outdated = start is not None and plan is not None and start.plan_key != plan.key
@@ -668,7 +653,7 @@ class WorkflowPlan:
     def _job(self, wildcards: Wildcards) -> Job:
         folder = f"{wildcards.arm}/{wildcards.variant}/{wildcards.seeds}"
         try:
-            return self.jobs[wildcards.study][folder]
+            return self.jobs(wildcards.study)[folder]
         except KeyError:
             raise UserError(f"{wildcards.study} has no run {folder}") from None
 

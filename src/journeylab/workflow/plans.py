@@ -82,76 +82,81 @@ class StudyPlans:
             if plan.stage == "generate" or job.folder not in self.evidence:
                 yield path, plan
         if self.evidence:
-            restored = {folder: measured[folder] for folder in self.evidence}
-            yield self._path("restore"), restore_plan(self.study, restored, self.evidence)
+            yield self._path("restore"), self._restore(measured)
         records: dict[str, str] = {}
         for n in self.seeds.looks[:-1]:  # after the last look nothing is to be planned
             plan = self._look(n, measured, records)
             records[f"{LOOK}{n}"] = plan.key
-            yield plan_path("look", study=self.study, look=n), plan
-        collected = make_plan(
-            "collect", study=self.study, inputs=records, runs=tuple(measured.items())
-        )
-        yield self._path("collect"), collected
-        yield from self._report(collected, made)
+            yield self._path("look", look=n), plan
+        collected = self._plan("collect", inputs=records, runs=tuple(measured.items()))
+        for plan in (collected, *self._report(collected, tuple(made.items()))):
+            yield self._path(plan.stage), plan
 
-    def _path(self, stage: str) -> str:
-        return plan_path(stage, study=self.study)
+    def _plan(self, stage: str, **content: Any) -> Plan:
+        return make_plan(stage, study=self.study, **content)
+
+    def _path(self, stage: str, **wildcards: object) -> str:
+        return plan_path(stage, study=self.study, **wildcards)
+
+    def _restore(self, measured: Mapping[str, str]) -> Plan:
+        """The plan of writing all runs that have evidence; it lists the files.
+
+        One job writes them all: the start of a job for each run would take longer than its work.
+        """
+        files = {
+            f"{folder}/{name}": hashlib.sha256(content).hexdigest()
+            for folder, of_run in self.evidence.items()
+            for name, content in of_run.restored.items()
+        }
+        return self._plan(
+            "restore",
+            settings={"files": files},
+            inputs={folder: of_run.digest for folder, of_run in self.evidence.items()},
+            runs=tuple((folder, measured[folder]) for folder in self.evidence),
+        )
 
     def _look(self, n: int, measured: Mapping[str, str], before: Mapping[str, str]) -> Plan:
         """The plan of the look at ``n`` seeds, which may read all runs up to it."""
         seeds = self.seeds.all[:n]
         reached = SeedRange(first=seeds.stop).select(measured)
-        return make_plan(
+        return self._plan(
             "look",
-            study=self.study,
             seeds=tuple(seeds),
             settings={"criteria": self.criteria},
             inputs=dict(before),
             runs=tuple((folder, measured[folder]) for folder in reached),
         )
 
-    def _report(self, collected: Plan, made: dict[str, str]) -> Iterator[tuple[str, Plan]]:
-        """The plans from the verdicts to the PDF."""
-        judged = make_plan(
+    def _report(self, collected: Plan, made: tuple[tuple[str, str], ...]) -> tuple[Plan, ...]:
+        """The plans from the verdicts to the PDF; `made` are all runs with their keys."""
+        judged = self._plan(
             "judge",
-            study=self.study,
             seeds=tuple(self.seeds.all),
             settings={"criteria": self.criteria, "scale": self.config.scale},
             inputs={"measurements": collected.key},
             runs=collected.runs,
         )
-        yield self._path("judge"), judged
         settings = self.settings.model_dump(mode="json", exclude={"scales", "search"})
-        numbers = sorted(cited(prose(self.study)))
-        drawn = make_plan(
+        words = {"settings": settings, **self.words}
+        drawn = self._plan(
             "draw",
-            study=self.study,
-            settings={
-                "settings": settings,
-                "cited": numbers,
-                "search": self.search,
-                **self.words,
-            },
+            settings=words | {"cited": sorted(cited(prose(self.study))), "search": self.search},
             inputs={"measurements": collected.key, "verdicts": judged.key},
-            runs=tuple(made.items()),
+            runs=made,
         )
-        yield self._path("draw"), drawn
-        typeset = make_plan(
+        typeset = self._plan(
             "typeset",
-            study=self.study,
             settings={
-                "settings": settings,
-                **self.words,
+                **words,
                 "theorems": self.theorems,
                 "answer": self.answer,
                 "code": self.code,
                 "anonymous": self.config.anonymous,
             },
             inputs={"verdicts": judged.key, "content": drawn.key},
-            runs=tuple(made.items()),
+            runs=made,
         )
-        yield self._path("typeset"), typeset
+        return judged, drawn, typeset
 
 
 def job_plans(
@@ -201,27 +206,6 @@ def job_plans(
             "measure", **labels, seeds=seeds, settings=evaluated, inputs=read | {"run": plan.key}
         )
         yield job, plan_path("measure", **at), plan
-
-
-def restore_plan(
-    study: str, measured: Mapping[str, str], evidence: Mapping[str, RunEvidence]
-) -> Plan:
-    """The plan of writing all runs of a study that have evidence; it lists the files.
-
-    One job writes them all: the start of a job for each run would take longer than its work.
-    """
-    files = {
-        f"{folder}/{name}": hashlib.sha256(content).hexdigest()
-        for folder, of_run in evidence.items()
-        for name, content in of_run.restored.items()
-    }
-    return make_plan(
-        "restore",
-        study=study,
-        settings={"files": files},
-        inputs={folder: of_run.digest for folder, of_run in evidence.items()},
-        runs=tuple(measured.items()),
-    )
 
 
 def make_plan(stage: str, *, code_of: str = "", **content: Any) -> Plan:
