@@ -250,31 +250,27 @@ def differ(a: Any, b: Any, key: str, solves: bool = False) -> bool:
 
 
 def _compare_row(deposit: Deposit, file: str, claim: Record, row: Record, again: Record) -> None:
+    """Compare a row, its parts, and the points of its scope."""
     name, solves = claim["id"], "solves" in (claim["region"] or {})
-    for key in (*NUMBERS, "tail", "k", "detectable"):
-        if differ(row[key], again[key], key, solves):
-            deposit.check(False, file, name, key, f"is {row[key]}, judged again {again[key]}")
-    failed = [gate["gate"] for gate in row["failed_gates"]]
-    expected = {"primary": claim["primary"], "state": again["state"]}
-    expected["failed_gates"] = again["failed_gates"]
-    for key, value in expected.items():
-        shown = failed if key == "failed_gates" else row.get(key)
-        deposit.check(shown == value, file, name, key, f"is {shown}, judged again {value}")
-    deposit.check(row["points"] == again["points"], file, name, "points: values of seeds differ")
-    shown = row.get("scope", [])
-    deposit.check(len(shown) == len(again["scope"]), file, name, "scope")
-    for point, other in zip(shown, again["scope"], strict=False):
-        at = f"{name} at {point['at']}"
-        for key in (*NUMBERS, "points", "at", "k", "state"):
-            if differ(point[key], other[key], key, solves):
-                deposit.check(False, file, at, key, f"is {point[key]}, judged again {other[key]}")
-        gates = [gate["gate"] for gate in point["failed_gates"]]
-        deposit.check(gates == other["failed_gates"], file, at, "failed gates")
-    deposit.check(len(row["parts"]) == len(again["parts"]), file, name, "parts")
+
+    def compare(at: str, shown: Record, other: Record, *keys: str) -> None:
+        for key in (*NUMBERS, "points", *keys):
+            stated = shown.get(key)
+            if key == "failed_gates":
+                stated = [gate["gate"] for gate in shown[key]]
+            if differ(stated, other[key], key, solves):
+                what = f"is {stated}, judged again {other[key]}"
+                what = "values of seeds differ" if key == "points" else what
+                deposit.check(False, file, at, key, what)
+
+    known = again | {"primary": claim["primary"]}
+    compare(name, row, known, "tail", "k", "detectable", "primary", "state", "failed_gates")
+    for key, stated in (("scope", row.get("scope", [])), ("parts", row["parts"])):
+        deposit.check(len(stated) == len(again[key]), file, name, key)
+    for point, other in zip(row.get("scope", []), again["scope"], strict=False):
+        compare(f"{name} at {point['at']}", point, other, "at", "k", "state", "failed_gates")
     for i, (part, other) in enumerate(zip(row["parts"], again["parts"], strict=False), start=1):
-        for key in (*NUMBERS, "points"):
-            if differ(part[key], other[key], key, solves):
-                deposit.check(False, file, f"{name}, part {i}", key, f"is {part[key]}")
+        compare(f"{name}, part {i}", part, other)
 
 
 def _compare_numbers(
