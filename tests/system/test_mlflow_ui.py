@@ -8,9 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from journeylab import tracking
-
-from ..tracking.conftest import MARKS, write_chunk  # noqa: F401
+from ..tracking.conftest import MARKS, import_runs, write_chunk  # noqa: F401
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -41,7 +39,7 @@ def address(tmp_path, served, free_port, write_chunk):  # noqa: F811
     """The address of an MLflow server with both variants imported."""
     for name, seed in SEEDS.items():
         write_chunk(tmp_path, *name.split("/"), seeds=(seed,), steps=2)
-    assert tracking.import_runs(tmp_path, "exp7").imported == len(SEEDS)
+    assert import_runs(tmp_path, "exp7").imported == len(SEEDS)
     with served(tmp_path, free_port()) as uri:
         yield uri
 

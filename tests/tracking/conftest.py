@@ -21,6 +21,12 @@ STARTED = datetime(2026, 1, 2, tzinfo=UTC)
 FACTORS = [("hits@1", "join"), ("hits@1", "1-hop"), ("loss", None)]
 
 
+def import_runs(root, study, uri=LOCAL):
+    """Bring MLflow up to date with one study."""
+    [summary] = tracking.import_studies(root, uri, [study])
+    return summary
+
+
 class Shown:
     """What MLflow shows of a study: its runs of each kind by name."""
 
@@ -168,5 +174,5 @@ def write_measurements():
 def initialised(tmp_path_factory):
     """A store that MLflow has initialised, which takes seconds; tests copy it."""
     root = tmp_path_factory.mktemp("initialised")
-    assert tracking.import_runs(root, "exp1").warning is None
+    assert import_runs(root, "exp1").warning is None
     return root / "mlflow.db"

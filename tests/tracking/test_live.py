@@ -16,7 +16,7 @@ from journeylab.records.plans import Plan, write_plan
 from journeylab.tracking import live
 from journeylab.training import checkpoint
 
-from .conftest import MARKS, Shown
+from .conftest import MARKS, Shown, import_runs
 
 pytestmark = MARKS
 
@@ -125,7 +125,7 @@ def test_an_interrupted_job_is_shown_as_interrupted_until_it_goes_on(
     path.parent.mkdir(parents=True)
     path.write_text(log)
     os.utime(path, (time.time() + 9,) * 2) if log else path.unlink()
-    assert tracking.import_runs(tmp_path, "exp7").warning is None  # as at a workflow's end
+    assert import_runs(tmp_path, "exp7").warning is None  # as at a workflow's end
     [(name, run)] = Shown(tmp_path).live.items()
     assert (name, run.info.status) == (f"journey/A/0 ({state})", status)
     assert run.info.end_time
@@ -148,7 +148,7 @@ def test_live_runs_of_other_settings_are_deleted_and_those_of_a_lost_machine_are
     tags = {"kind": "live", "plan_key": "of another", "importer": "of another", "opened": "0"}
     lost = shown.client.create_run(run.info.experiment_id, tags=tags, run_name="lost")
     (tmp_path / "plans" / FOLDER / "train.json").unlink()
-    tracking.import_runs(tmp_path, "exp7")
+    import_runs(tmp_path, "exp7")
     [left] = shown.live.values()
     assert (left.info.run_id, left.info.status) == (lost.info.run_id, "KILLED")
 

@@ -9,7 +9,7 @@ from journeylab import tracking
 from journeylab.config import UserError
 from journeylab.tracking.store import LOCAL
 
-from .conftest import MARKS, Shown, ids
+from .conftest import MARKS, Shown, ids, import_runs
 
 pytestmark = MARKS
 
@@ -35,10 +35,10 @@ def original(tmp_path, initialised, write_chunk):
 
 
 def test_a_copied_folder_writes_into_itself(tmp_path, original):
-    assert tracking.import_runs(original, "exp7").imported == 2
+    assert import_runs(original, "exp7").imported == 2
     copy = shutil.copytree(original, tmp_path / "copy")
     report(copy, "of the copy")
-    assert tracking.import_runs(copy, "exp7").imported == 0
+    assert import_runs(copy, "exp7").imported == 0
     assert (reports(original), reports(copy)) == (["of the original"], ["of the copy"])
     assert ids(Shown(copy).seed) == ids(Shown(original).seed)
     for path in ("mlflow.db", "mlartifacts"):
@@ -54,15 +54,15 @@ def test_a_store_with_absolute_paths_is_used_in_its_folder_and_replaced_elsewher
     """As versions up to 1.1 made it."""
     location = (original / "mlartifacts/exp7").resolve().as_uri()
     Shown(original).client.create_experiment("exp7", artifact_location=location)
-    assert tracking.import_runs(original, "exp7").imported == 2
+    assert import_runs(original, "exp7").imported == 2
     before = ids(Shown(original).seed), ids(Shown(original).variant)
-    assert tracking.import_runs(original, "exp7").imported == 0
+    assert import_runs(original, "exp7").imported == 0
     assert (ids(Shown(original).seed), ids(Shown(original).variant)) == before
     copy = shutil.copytree(original, tmp_path / "copy")
     shutil.rmtree(copy / "mlartifacts")
     report(copy, "of the copy")
     for imported in (2, 0):
-        assert tracking.import_runs(copy, "exp7").imported == imported
+        assert import_runs(copy, "exp7").imported == imported
     shown = Shown(copy)
     [parent] = shown.variant.values()
     above = {run.data.tags["mlflow.parentRunId"] for run in shown.seed.values()}
@@ -75,7 +75,7 @@ def test_a_store_of_another_version_of_mlflow_is_one_line(original, monkeypatch)
     with sqlite3.connect(original / "mlflow.db") as store:
         store.execute("UPDATE alembic_version SET version_num = 'ffffffffffff'")
     store.close()
-    warning = tracking.import_runs(original, "exp7").warning
+    warning = import_runs(original, "exp7").warning
     monkeypatch.setattr("journeylab.tracking.server.run_server", pytest.fail)
     with pytest.raises(UserError) as refused:
         tracking.serve(original)

@@ -13,7 +13,7 @@ from journeylab.config import UserError, masked, read_yaml
 from journeylab.tracking import server
 from journeylab.tracking.store import Store
 
-from .conftest import MARKS
+from .conftest import MARKS, import_runs
 
 pytestmark = MARKS
 
@@ -110,5 +110,5 @@ def test_a_password_of_the_environment_is_masked_in_a_message(
 
     monkeypatch.setenv(name, SECRET)
     monkeypatch.setattr("journeylab.tracking.store.Store._check", refuse)
-    warning = tracking.import_runs(tmp_path, "exp7", "http://127.0.0.1:1").warning
+    warning = import_runs(tmp_path, "exp7", "http://127.0.0.1:1").warning
     assert warning == "MLflow at http://127.0.0.1:1 was not updated: 401: *** is wrong"

@@ -20,7 +20,7 @@ import pytest
 from journeylab import tracking
 
 from ..workflow.conftest import TINY_TRAINING, copy_project
-from .conftest import MARKS, Shown
+from .conftest import MARKS, Shown, import_runs
 
 PROJECT = Path(__file__).parents[2]
 SERVICES = PROJECT / "build/services"
@@ -214,7 +214,7 @@ def test_two_clones_import_into_one_experiment_at_the_same_time(
     assert len(shown("study")) == 1
     before = {name: run.info.run_id for name, run in shown("seed").items()}
     for root in clones:
-        assert tracking.import_runs(root, "exp7", server.uri).imported == 0
+        assert import_runs(root, "exp7", server.uri).imported == 0
     assert {name: run.info.run_id for name, run in shown("seed").items()} == before
     written = [path for root in clones for path in root.rglob("*") if path.is_file()]
     written += [server.folder / "server.log", database.folder / "log"]

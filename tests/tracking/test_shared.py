@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from journeylab import tracking
 from journeylab.records import files
 from journeylab.tracking import experiment, exporter
 from journeylab.tracking.store import ARTIFACTS, Store
 
-from .conftest import MARKS, Shown, ids, interrupt
+from .conftest import MARKS, Shown, ids, import_runs, interrupt
 
 pytestmark = MARKS
 
@@ -37,7 +36,7 @@ def shown(store):
 
 
 def import_from(root, store, imported=None):
-    summary = tracking.import_runs(root, "exp7", store)
+    summary = import_runs(root, "exp7", store)
     assert summary.warning is None
     assert imported is None or summary.imported == imported
     return summary
@@ -109,7 +108,7 @@ def test_a_run_that_another_root_is_writing_is_left_alone(
     with monkeypatch.context() as patch:
         patch.setattr(MlflowClient, "set_terminated", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            tracking.import_runs(roots[0], "exp7", store)
+            import_runs(roots[0], "exp7", store)
     [(name, run)] = shown.seed.items()
     assert run.info.status == "RUNNING"
     import_from(roots[1], store)

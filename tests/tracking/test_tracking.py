@@ -83,12 +83,12 @@ def test_a_server_is_filled_and_named_when_it_is_gone(
     write_measurements(first)
     draw_figure(tmp_path)
     with served(tmp_path, free_port()) as uri:
-        filled = tracking.import_runs(tmp_path, "exp7", uri)
+        filled = import_runs(tmp_path, "exp7", uri)
         assert (filled.imported, filled.skipped, filled.warning) == (2, 0, None)
         shown = Shown(tmp_path, uri)
         check_complete(shown, first)
         assert shown.artifacts == ["figures/effect.pdf"]
-    dead = tracking.import_runs(tmp_path, "exp7", uri)
+    dead = import_runs(tmp_path, "exp7", uri)
     assert dead.warning is not None
     assert uri in dead.warning
     assert "\n" not in dead.warning
@@ -100,7 +100,7 @@ def filled(tmp_path, write_chunk, write_measurements):
     chunk = write_chunk(tmp_path, "journey", "A", failed=(1,), steps=500)
     write_measurements(chunk)
     draw_figure(tmp_path)
-    summary = tracking.import_runs(tmp_path, "exp7")
+    summary = import_runs(tmp_path, "exp7")
     assert (summary.imported, summary.warning) == (2, None)
     return tmp_path
 
@@ -109,7 +109,7 @@ def test_the_local_store_lies_below_the_root(filled, monkeypatch, tmp_path_facto
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     monkeypatch.chdir(elsewhere)
     before = dict(os.environ)
-    again = tracking.import_runs(filled, "exp7")
+    again = import_runs(filled, "exp7")
     assert (again.imported, again.skipped) == (0, 2)
     assert dict(os.environ) == before
     assert list(elsewhere.iterdir()) == []
@@ -121,7 +121,7 @@ def test_the_local_store_lies_below_the_root(filled, monkeypatch, tmp_path_facto
 
 def test_a_deleted_store_is_rebuilt_from_the_records(filled):
     (filled / "mlflow.db").rename(filled / "lost.db")
-    moved = tracking.import_runs(filled, "exp7", "sqlite:///again.db")
+    moved = import_runs(filled, "exp7", "sqlite:///again.db")
     assert moved.imported == 2
     shown = Shown(filled, "sqlite:///again.db")
     check_complete(shown, filled / "results/exp7/journey/A/seeds-00-01")
@@ -135,12 +135,12 @@ def test_an_interrupted_import_is_completed(tmp_path, write_chunk, write_measure
     finish = MlflowClient.set_terminated
     monkeypatch.setattr(MlflowClient, "set_terminated", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        tracking.import_runs(tmp_path, "exp7")
+        import_runs(tmp_path, "exp7")
     shown = Shown(tmp_path)
     assert [run.info.status for run in shown.seed.values()] == ["RUNNING"]
     assert shown.variant == {}
     monkeypatch.setattr(MlflowClient, "set_terminated", finish)
-    summary = tracking.import_runs(tmp_path, "exp7")
+    summary = import_runs(tmp_path, "exp7")
     assert summary.imported == 2
     assert len(shown.seed) == 2
     check_complete(shown, chunk)
@@ -149,16 +149,16 @@ def test_an_interrupted_import_is_completed(tmp_path, write_chunk, write_measure
 
 def test_later_measurements_are_added(tmp_path, write_chunk, write_measurements):
     chunk = write_chunk(tmp_path, "journey", "A")
-    assert tracking.import_runs(tmp_path, "exp7").imported == 2
+    assert import_runs(tmp_path, "exp7").imported == 2
     shown = Shown(tmp_path)
     assert "final/loss" not in shown.seed["journey/A/0"].data.metrics
     for value in (0.5, 0.25):
         write_measurements(chunk, value)
-        assert tracking.import_runs(tmp_path, "exp7").imported == 2
+        assert import_runs(tmp_path, "exp7").imported == 2
         seeds = shown.seed
         assert len(seeds) == 2
         assert seeds["journey/A/0"].data.metrics["final/loss"] == value
-    assert tracking.import_runs(tmp_path, "exp7").skipped == 2
+    assert import_runs(tmp_path, "exp7").skipped == 2
 
 
 def test_a_variant_has_the_medians_of_its_seeds_over_all_chunks(
@@ -169,7 +169,7 @@ def test_a_variant_has_the_medians_of_its_seeds_over_all_chunks(
         for seeds in ((0, 1), (2, 3, 9))
     ]
     write_measurements(chunks[0])
-    assert tracking.import_runs(tmp_path, "exp7").imported == 5
+    assert import_runs(tmp_path, "exp7").imported == 5
     shown = Shown(tmp_path)
     (parent,) = shown.variant.values()
     assert parent.data.metrics["final/loss"] == 0.5 + 0.5
@@ -177,7 +177,7 @@ def test_a_variant_has_the_medians_of_its_seeds_over_all_chunks(
     assert parent.data.params["training.steps"] == "3"
     assert not {"variant", "seed"} & parent.data.params.keys()
     write_measurements(chunks[1])
-    assert tracking.import_runs(tmp_path, "exp7").imported == 3
+    assert import_runs(tmp_path, "exp7").imported == 3
     (parent,) = shown.variant.values()
     assert parent.data.metrics["final/loss"] == 0.5 + 1.5
     seeds = shown.seed.values()
@@ -188,7 +188,7 @@ def test_a_variant_has_the_medians_of_its_seeds_over_all_chunks(
 def test_other_settings_and_other_arms_are_other_groups(tmp_path, write_chunk):
     for arm, steps in (("7a", 3), ("7a", 4), ("7b-held", 3), ("7b-same", 3)):
         write_chunk(tmp_path, arm, "B", steps=steps)
-        assert tracking.import_runs(tmp_path, "exp7").imported == 2
+        assert import_runs(tmp_path, "exp7").imported == 2
     client = Shown(tmp_path).client
     experiment = client.get_experiment_by_name("exp7").experiment_id
     parents = client.search_runs([experiment], "tags.kind = 'variant'")
@@ -205,7 +205,7 @@ def test_a_study_has_its_verdicts_and_its_report(filled):
     experiment = shown.client.get_experiment_by_name("exp7")
     assert experiment.tags["mlflow.note.content"] == "exp7 – not judged yet"
     write_verdicts(filled)
-    assert tracking.import_runs(filled, "exp7").imported == 0
+    assert import_runs(filled, "exp7").imported == 0
     parent = shown.report
     note = parent.data.tags["mlflow.note.content"]
     assert note.splitlines()[0] == "Triples – 1 supported, 1 withheld"
@@ -214,7 +214,7 @@ def test_a_study_has_its_verdicts_and_its_report(filled):
     assert shown.client.get_experiment_by_name("exp7").tags["mlflow.note.content"] == note
     assert shown.artifacts == ["exp7.pdf", "figures/effect.pdf"]
     write_verdicts(filled, statement="It holds. " * 500)
-    assert tracking.import_runs(filled, "exp7").warning is None
+    assert import_runs(filled, "exp7").warning is None
     cut = shown.report.data.tags["mlflow.note.content"]
     assert cut.startswith(note.partition("It holds")[0])
     assert cut.endswith("12 seeds).")
@@ -224,10 +224,10 @@ def test_a_study_has_its_verdicts_and_its_report(filled):
 def test_the_looks_of_every_claim_are_tags_of_the_study(filled):
     shown = Shown(filled)
     write_verdicts(filled)
-    tracking.import_runs(filled, "exp7")
+    import_runs(filled, "exp7")
     assert not any(name.startswith("exp7.") for name in shown.report.data.tags)
     write_verdicts(filled, state="decided")
-    tracking.import_runs(filled, "exp7")
+    import_runs(filled, "exp7")
     tags = shown.report.data.tags
     names = ("look", "seeds", "state")
     assert [tags[f"exp7.1.{name}"] for name in names] == ["1", "12", "decided"]
@@ -274,7 +274,7 @@ def write_verdicts(root, statement="It holds.", state=None):
 
 def test_redrawn_figures_replace_the_old_ones(filled):
     draw_figure(filled, "%PDF redrawn")
-    assert tracking.import_runs(filled, "exp7").imported == 0
+    assert import_runs(filled, "exp7").imported == 0
     (stored,) = (filled / ARTIFACTS).rglob("effect.pdf")
     assert stored.read_text() == "%PDF redrawn"
     assert Shown(filled).report.info.status == "FINISHED"
@@ -291,7 +291,7 @@ def test_a_study_without_training_shows_its_figures(tmp_path):
 
 def test_a_run_without_seeds_has_the_extreme_values_of_each_case(tmp_path, write_once):
     folder = write_once(tmp_path, "algebra", "all", {"short": [1e-9, 3e-9], "long": [2e-9, -1.0]})
-    summary = tracking.import_runs(tmp_path, "exp7")
+    summary = import_runs(tmp_path, "exp7")
     run = runs.read_run(folder)
     assert (summary.imported, summary.warning) == (1, None)
     shown = Shown(tmp_path)
@@ -308,9 +308,9 @@ def test_a_run_without_seeds_has_the_extreme_values_of_each_case(tmp_path, write
     assert {"arm": "algebra", "variant": "algebra/all"}.items() <= once.data.params.items()
     assert "mlflow.parentRunId" not in once.data.tags
     assert shown.variant == {}
-    assert tracking.import_runs(tmp_path, "exp7").skipped == 1
+    assert import_runs(tmp_path, "exp7").skipped == 1
     write_once(tmp_path, "algebra", "all", {"short": [5e-9]})
-    assert tracking.import_runs(tmp_path, "exp7").imported == 1
+    assert import_runs(tmp_path, "exp7").imported == 1
     (once,) = shown.run.values()
     assert once.data.metrics == {"final/error/case.short": 5e-9}
 
@@ -336,7 +336,7 @@ def test_an_unreachable_or_silent_server_is_a_warning(
         ports = (free_port(), silent.getsockname()[1])
         uris = [f"http://127.0.0.1:{port}" for port in ports]
         for uri in (*uris, f"postgresql://127.0.0.1:{ports[0]}/runs"):
-            summary = tracking.import_runs(tmp_path, "exp7", uri)
+            summary = import_runs(tmp_path, "exp7", uri)
             assert summary.warning is not None
             assert summary.skipped == 0
 
@@ -348,7 +348,7 @@ def test_an_import_that_cannot_get_the_lock_is_a_warning(tmp_path, write_chunk, 
     lock = tmp_path / ARTIFACTS / ".lock"
     lock.parent.mkdir()
     with FileLock(lock):
-        summary = tracking.import_runs(tmp_path, "exp7")
+        summary = import_runs(tmp_path, "exp7")
     assert summary.warning is not None
     assert "another import" in summary.warning
 
@@ -359,8 +359,8 @@ def test_concurrent_imports_write_every_run_once(tmp_path, write_chunk):
     for variant in "AB":
         write_chunk(root, "journey", variant)
     script = (
-        "import pathlib, sys; from journeylab.tracking import import_runs\n"
-        "print(import_runs(pathlib.Path(sys.argv[1]), 'exp7').imported)"
+        "import pathlib, sys; from journeylab.tracking import import_studies\n"
+        "print(*(done.imported for done in import_studies(pathlib.Path(sys.argv[1]))))"
     )
     writers = [
         subprocess.Popen(["python", "-c", script, str(root)], stdout=subprocess.PIPE, text=True)
@@ -549,7 +549,7 @@ def test_a_restored_run_is_imported_like_the_run(
         (restored / name).write_bytes(content)
     imported = []
     for where in (tmp_path, root):
-        assert tracking.import_runs(where, "exp7").imported == 2
+        assert import_runs(where, "exp7").imported == 2
         shown = Shown(where)
         imported.append(
             {

@@ -19,7 +19,14 @@ from scipy.stats import norm
 from journeylab.claims.looks import Schedule, term_levels
 from journeylab.claims.regions import Region
 from journeylab.claims.schema import Criterion
-from journeylab.claims.statistics import DETECTED, Interval, Values, decide, interval_rank
+from journeylab.claims.statistics import (
+    DETECTED,
+    Interval,
+    Values,
+    decide,
+    interval_rank,
+    robust_deviation,
+)
 
 MOST_SEEDS = 200
 """Beyond this number of seeds nothing is said of a single look."""
@@ -156,7 +163,7 @@ def sides_of(values: Values, region: Region) -> Sides:
         return Sides(share * (1.0 - solved), share * solved)
     low, high = min(region.ends), max(region.ends)
     median = float(np.median(finished))
-    spread = 1.4826 * float(np.median(np.abs(finished - median)))
+    spread = robust_deviation(finished)
     if spread:
         below, above = norm.cdf(low, median, spread), norm.sf(high, median, spread)
     else:

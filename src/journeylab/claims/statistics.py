@@ -120,20 +120,25 @@ def success_needed(n: int, k: int) -> float:
 def detectable(values: Values, k: int, *, band: bool) -> float | None:
     """Minimum detectable distance of the median from a margin, with power 0.8 at this spread.
 
-    Normal values are assumed, with the robust standard deviation σ = 1.4826 · median |d − median d|
-    of ``values``, shape (n,). Then δ = z·σ, where P(d₍ₖ₎ > margin) = 0.8 if the median lies δ above
-    the margin. For a band it is the half-width that contains both ends of the interval with
-    probability 0.8. None if k or the spread is 0.
+    Normal values are assumed, with the robust standard deviation σ of ``values``, shape (n,). Then
+    δ = z·σ, where P(d₍ₖ₎ > margin) = 0.8 if the median lies δ above the margin. For a band it is
+    the half-width that contains both ends of the interval with probability 0.8. None if k or the
+    spread is 0.
     """
     finished, n = values[np.isfinite(values)], values.size
     if not k or not finished.size:
         return None
-    spread = 1.4826 * float(np.median(np.abs(finished - np.median(finished))))
+    spread = robust_deviation(finished)
     if spread == 0.0:
         return None
     if not band:
         return spread * float(norm.ppf(success_needed(n, k)))
     return spread * float(brentq(lambda half: _both_ends_within(half, n, k) - DETECTED, 0.1, 9.0))
+
+
+def robust_deviation(values: Values) -> float:
+    """1.4826 · median |d − median d|: the standard deviation of normal values d."""
+    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
 
 
 def _both_ends_within(half: float, n: int, k: int) -> float:

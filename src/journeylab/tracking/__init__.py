@@ -3,7 +3,6 @@
 from journeylab.tracking.exporter import (
     TrackingSummary,
     find_studies,
-    import_runs,
     import_studies,
     tell,
     watch,

@@ -56,12 +56,6 @@ class TrackingSummary(Frozen):
     damaged: bool = False
 
 
-def import_runs(root: Path, study: str, uri: str = LOCAL) -> TrackingSummary:
-    """Bring MLflow up to date with a study's runs, measurements and figures."""
-    [summary] = import_studies(root, uri, [study])
-    return summary
-
-
 def import_studies(
     root: Path, uri: str = LOCAL, studies: Sequence[str] | None = None
 ) -> Iterator[TrackingSummary]:
