@@ -72,7 +72,7 @@ def test_unused_rows_and_open_points_are_listed():
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ([point("exp1.9")], r"one: claims: 'exp1.9' is not in the register; did you mean exp1"),
+        ([point("exp1.9")], r"one: claims: 'exp1.9' is not in the register; did you mean 'exp1"),
         ([point("nothing")], r"one: claims: 'nothing' is not in the register; write a row"),
         ([point(), point()], r"points: the id 'one' is used twice"),
         ([], "points"),

@@ -23,7 +23,7 @@ from journeylab.claims.schema import Register
 from journeylab.config import ONCE, chunk_seeds
 from journeylab.deposit.archive import assemble
 from journeylab.deposit.code import read_code
-from journeylab.deposit.contents import Study, read_study_table
+from journeylab.deposit.contents import Study
 from journeylab.records import files, runs
 from journeylab.records.evidence import collect_evidence, evidence_path
 from journeylab.records.plans import Plan, write_plan
@@ -257,7 +257,14 @@ def lab(tmp_path_factory):
     git(root, "add", "-A")
     git(root, "commit", "-qm", "evidence")
     studies = tuple(
-        Study(study, study, read_study_table(root, study), (), (commit,), WHEN.isoformat())
+        Study(
+            study,
+            study,
+            files.read_table(root / "results" / study / "measurements.parquet"),
+            (),
+            (commit,),
+            WHEN.isoformat(),
+        )
         for study in folders
     )
     of_deposit = Lab(root, register, studies, {}).deposit()

@@ -24,7 +24,7 @@ from journeylab.records.verdicts import FailedGate, StudyVerdicts, Verdict
 from journeylab.tracking import exporter, server
 from journeylab.tracking.store import ARTIFACTS, LOCAL
 
-from .conftest import MARKS, Shown, interrupt
+from .conftest import MARKS, Shown, import_runs, interrupt
 
 PROJECT = Path(__file__).parents[2]
 """Seconds per request; generous, since a test machine may be busy."""

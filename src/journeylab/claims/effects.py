@@ -33,16 +33,20 @@ RunId = Annotated[
 Text = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]+$")]
 
 
-def _keyed(shapes: Mapping[str, set[str]], choices: str, number: bool = False) -> Discriminator:
-    """Choose a union's member by the keys that are written, so that an error lists the choices."""
+def _keyed(names: str, choices: str) -> Discriminator:
+    """Choose a union's member by the keys that are written, so that an error lists the choices.
+
+    A cell has two keys, any other member is named after its only key.
+    """
 
     def tag(value: object) -> str | None:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return "(number)" if number else None
         keys = set(value) if isinstance(value, Mapping) else set()
         if isinstance(value, BaseModel):
             keys = set(type(value).model_fields)
-        return next((f"({name})" for name, expected in shapes.items() if keys == expected), None)
+        name = "cell" if keys == {"run", "measure"} else "".join(keys)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            name = "number"
+        return f"({name})" if name in names.split() else None
 
     return Discriminator(
         tag, custom_error_type="shape", custom_error_message=f"write one of: {choices}"
@@ -140,9 +144,8 @@ Term = Annotated[
     | Annotated[Mean, Tag("(mean)")]
     | Annotated[float, Tag("(number)")],
     _keyed(
-        {"cell": {"run", "measure"}, "difference": {"difference"}, "mean": {"mean"}},
+        "cell difference mean number",
         "arm/variant@measure, term - term, mean(term, …), a number",
-        number=True,
     ),
     BeforeValidator(parse_term, json_schema_input_type=str | float),
 ]
@@ -185,14 +188,7 @@ Effect = Annotated[
     | Annotated[AnyOf, Tag("(any_of)")]
     | Annotated[Every, Tag("(every)")],
     _keyed(
-        {
-            "cell": {"run", "measure"},
-            "difference": {"difference"},
-            "mean": {"mean"},
-            "all_of": {"all_of"},
-            "any_of": {"any_of"},
-            "every": {"every"},
-        },
+        "cell difference mean all_of any_of every",
         "arm/variant@measure, term - term, mean(term, …), {all_of: [term, …]}, "
         "{any_of: [term, …]}, {every: {arm: …, metric: …, at: …}}",
     ),

@@ -1,6 +1,5 @@
 """``response.yaml``: the points of the reviewers, and the claims that answer them."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
 from journeylab.claims.effects import Text
 from journeylab.claims.schema import Claim, Register
-from journeylab.config import Frozen, Name, UserError, build, read_yaml
+from journeylab.config import Frozen, Name, UserError, build, meant, read_yaml
 
 Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -88,12 +87,10 @@ def read_response(path: Path, register: Register) -> Response:
         named = [("claims", name) for name in point.claims if not _selected(name, register)]
         named += [("written_for", row) for row in point.written_for if row not in register.by_id]
         for key, name in named:
-            close = difflib.get_close_matches(name, _names(register), n=1)
-            hint = f"did you mean {close[0]}? " if close else ""
+            others = ", a study (exp7) or a theorem (thm:coupling)" if key == "claims" else ""
             raise UserError(
-                f"{path}: {point.id}: {key}: {name!r} is not in the register; {hint}write "
-                "a row (exp7.2)"
-                + (", a study (exp7) or a theorem (thm:coupling)" if key == "claims" else "")
+                f"{path}: {point.id}: {key}: {name!r} is not in the register"
+                f"{meant(name, _names(register)) or ';'} write a row (exp7.2){others}"
             )
     return response
 
@@ -136,5 +133,4 @@ def _rows(register: Register) -> Iterator[Claim]:
 def _names(register: Register) -> list[str]:
     """All names that a point may use."""
     rows = list(_rows(register))
-    names = {*register.studies, *(row.theorem for row in rows), *(row.id for row in rows)}
-    return sorted(names)
+    return sorted({*register.studies, *(row.theorem for row in rows), *(row.id for row in rows)})

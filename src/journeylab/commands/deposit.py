@@ -12,9 +12,9 @@ from journeylab.commands.results import CONFIG, current_plan, read_verdicts
 from journeylab.config import UserError
 from journeylab.deposit.archive import assemble
 from journeylab.deposit.code import read_code
-from journeylab.deposit.contents import Study, read_study_table
+from journeylab.deposit.contents import Study
 from journeylab.records.evidence import evidence_path, pack, read_evidence
-from journeylab.records.files import MANIFEST, write_atomic
+from journeylab.records.files import MANIFEST, MEASUREMENTS, read_table, write_atomic
 from journeylab.workflow.planning import WorkflowPlan
 
 OPEN, BLIND = "build/journeylab-deposit.zip", "build/journeylab-deposit-anonymous.zip"
@@ -62,7 +62,7 @@ def _study(plan: WorkflowPlan, study: str, project: Path) -> Study:
     return Study(
         name=study,
         title=printed_names(study).title,
-        table=read_study_table(root, study),
+        table=read_table(root / "results" / study / MEASUREMENTS),
         exploratory=tuple(row for row, state in states.items() if state.exploratory),
         commits=tuple({e.host.commit for e in recorded if e.host.commit}),
         finished=max(evidence.host.finished for evidence in recorded).isoformat(timespec="seconds"),

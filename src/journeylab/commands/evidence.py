@@ -1,7 +1,7 @@
 """``journeylab evidence``: keep finished runs in git, and check the runs that are kept."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Annotated
 
@@ -20,7 +20,6 @@ from journeylab.workflow.evidence import Recorded, judgements, needed_runs, read
 from journeylab.workflow.planning import WorkflowPlan
 
 NAMES = typer.Argument(help="Studies (default: all), and KEY=VALUE as planned.")
-ROOT = typer.Option(help="Folder with results/ and evidence/; overrides `root` in config.yaml.")
 
 app = typer.Typer(
     add_completion=False,
@@ -32,35 +31,29 @@ app = typer.Typer(
 @app.command()
 def add(
     names: Annotated[list[str] | None, NAMES] = None,
-    root: Annotated[Path | None, ROOT] = None,
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
 ) -> None:
     """Write the evidence of all finished runs; unfinished runs are counted."""
-    plan, studies = _planned(names or [], root, config)
-    folder = Path(plan.config.root)
-    if plan.config.scale == "quick" and PurePath(folder) == PurePath():
+    plan, studies = _planned(names or [], config)
+    if plan.config.scale == "quick" and PurePath(plan.config.root) == PurePath():
         raise UserError("quick runs are no evidence: write another root, such as root=build/quick")
     refused: list[str] = []
     for study in studies:
-        refused += _add_study(plan, study, folder)
-        _add_search(plan, study, folder)
+        refused += _add_study(plan, study)
+        _add_search(plan, study, Path(plan.config.root))
     end((), [f"error: {line}" for line in refused])
 
 
 @app.command()
 def check(
     names: Annotated[list[str] | None, NAMES] = None,
-    root: Annotated[Path | None, ROOT] = None,
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
 ) -> None:
     """Compare all evidence with the current plans; the exit code is 1 if a file is damaged."""
-    plan, studies = _planned(names or [], root, config)
-    folder = Path(plan.config.root)
+    plan, studies = _planned(names or [], config)
     damaged: list[str] = []
     for study in studies:
-        planned = plan.run_plans(study)
-        recorded = read_recorded(folder, study, planned)
-        needed = needed_runs(plan.seeds(study), plan.register, planned, recorded)
+        recorded, needed = _kept(plan, study)
         states = Counter(
             entry.state for run, entry in recorded.items() if run in needed or entry.evidence
         )
@@ -74,23 +67,19 @@ def check(
                 typer.echo(f"{study}/{run} is {entry.state}{changed}")
         del states["current"]
         others = ", ".join(f"{states[state]} {state}" for state in sorted(states, reverse=True))
-        typer.echo(f"{_summary(study, needed, recorded)}{f'; {others}' if others else ''}")
+        typer.echo(f"{_summary(study, recorded, needed)}{f'; {others}' if others else ''}")
         if study in plan.searches:
             search = plan.searches[study]
-            for remark in search.remarks(search.recorded(folder)) or [
+            for remark in search.remarks(search.recorded(Path(plan.config.root))) or [
                 f"{study}: its search is current"
             ]:
                 typer.echo(remark)
     end((), [f"error: {line}" for line in damaged])
 
 
-def _planned(
-    names: Sequence[str], root: Path | None, config: Path
-) -> tuple[WorkflowPlan, list[str]]:
+def _planned(names: Sequence[str], config: Path) -> tuple[WorkflowPlan, list[str]]:
     """The workflow in which every run is made, and the studies that are named."""
     overrides = dict(override(name) for name in names if "=" in name)
-    if root is not None:
-        overrides["root"] = str(root)
     plan = current_plan(config, overrides | {"evidence": "run"})
     studies = [name for name in names if "=" not in name]
     for study in studies:
@@ -99,9 +88,16 @@ def _planned(
     return plan, studies or plan.studies
 
 
-def _add_study(plan: WorkflowPlan, study: str, root: Path) -> list[str]:
-    """Write the evidence of the finished runs of a study; why runs were refused."""
+def _kept(plan: WorkflowPlan, study: str) -> tuple[dict[str, Recorded], list[str]]:
+    """The state of the evidence of a study by run, and the runs that it needs."""
     planned = plan.run_plans(study)
+    recorded = read_recorded(Path(plan.config.root), study, planned)
+    return recorded, needed_runs(plan.seeds(study), plan.register, planned, recorded)
+
+
+def _add_study(plan: WorkflowPlan, study: str) -> list[str]:
+    """Write the evidence of the finished runs of a study; why runs were refused."""
+    root, planned = Path(plan.config.root), plan.run_plans(study)
     recorded = read_recorded(root, study, planned)
     replaced = "replaced by other numbers of the same settings"
     states = ("recorded", replaced, "unchanged", "started and not finished", "refused")
@@ -132,11 +128,7 @@ def _add_study(plan: WorkflowPlan, study: str, root: Path) -> list[str]:
     counts["refused"] = len(refused)
     done = ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no finished runs"
     size = sum(path.stat().st_size for path in find_evidence(root, study).values())
-    recorded = read_recorded(root, study, planned)
-    kept = _summary(
-        study, needed_runs(plan.seeds(study), plan.register, planned, recorded), recorded
-    )
-    typer.echo(f"{kept}, {size / 1e6:.2f} MB; {done}")
+    typer.echo(f"{_summary(study, *_kept(plan, study))}, {size / 1e6:.2f} MB; {done}")
     return refused
 
 
@@ -193,7 +185,7 @@ def _exploratory(plan: WorkflowPlan, study: str, evidence: RunEvidence) -> str:
     return rows[0].remark if rows and all(row.exploratory for row in rows) else ""
 
 
-def _summary(study: str, needed: Sequence[str], recorded: dict[str, Recorded]) -> str:
+def _summary(study: str, recorded: Mapping[str, Recorded], needed: Sequence[str]) -> str:
     current = sum(recorded[run].state == "current" for run in needed)
     if not current:
         return f"{study}: none of {len(needed)} runs has evidence"

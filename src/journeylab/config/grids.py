@@ -48,7 +48,7 @@ def _span(name: str, arm: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         chosen: Any = base
         for _, overrides in levels:
             chosen = merge(chosen, overrides)
-        yield "-".join((name, *(level for level, _ in levels))), chosen
+        yield "-".join((str(name), *(level for level, _ in levels))), chosen
 
 
 def _levels(where: str, factor: Any, levels: Any) -> dict[str, Mapping[Any, Any]]:

@@ -12,7 +12,7 @@ import yaml
 
 from journeylab.config.errors import LONGEST_ECHO, LONGEST_PLACE, UserError, cut, dotted, shown
 
-DEEPEST, LARGEST, LONGEST_TEXT = 40, 20_000, 1_000_000
+DEEPEST, LARGEST, LONGEST_TEXT = 40, 20_000, 300_000
 """Limits of a YAML file: depth of nesting, number of values, characters."""
 WIDEST = 1_000
 """Largest number of keys of a mapping."""
@@ -142,22 +142,6 @@ class _PlainLoader(yaml.SafeLoader):
         if str(tag).rpartition(":")[2] in _TAGS
     }
 
-    def __init__(self, stream: str) -> None:
-        super().__init__(stream)
-        self.depth = self.count = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        self.depth += 1
-        self.count += 1
-        mark: yaml.Mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-        if self.depth > DEEPEST + 1:
-            raise yaml.composer.ComposerError(None, None, f"more than {DEEPEST} deep", mark)
-        if self.count > 2 * LARGEST:
-            raise yaml.composer.ComposerError(None, None, f"more than {LARGEST} values", mark)
-        node = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
-
     def compose_mapping_node(self, anchor: dict[Any, yaml.Node]) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
         seen = set()
@@ -221,4 +205,3 @@ if yaml.__with_libyaml__:
             yaml.composer.Composer.__init__(self)
             yaml.constructor.SafeConstructor.__init__(self)
             yaml.resolver.Resolver.__init__(self)
-            self.depth = self.count = 0

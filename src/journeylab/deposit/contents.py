@@ -16,7 +16,6 @@ from journeylab.records.files import (
     VERDICTS,
     json_bytes,
     read_json,
-    read_table,
 )
 
 PLANS = ("collect", "judge", "draw", "typeset")
@@ -80,11 +79,6 @@ def result_files(root: Path, studies: Iterable[Study]) -> dict[str, bytes]:
         except FileNotFoundError:
             raise UserError(f"{root / name} is missing; `make recorded` makes it") from None
     return files | {study.csv: csv_bytes(study.table) for study in studies}
-
-
-def read_study_table(root: Path, study: str) -> pd.DataFrame:
-    """The measurements of a study."""
-    return read_table(root / "results" / study / MEASUREMENTS)
 
 
 def scripts() -> dict[str, bytes]:

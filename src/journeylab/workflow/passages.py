@@ -19,8 +19,8 @@ _CONTENTS = re.compile(
     r"\{(?P<page>[^{}]*)\}\{[^{}]*\}"
 )
 _LABEL = re.compile(r"\\newlabel\{(?P<label>[^{}]+)\}\{\{(?P<number>[^{}]*)\}\{(?P<page>[^{}]*)\}")
-_HEADING = re.compile(
-    rf"\\(?P<kind>{'|'.join(_HEADINGS)})\*?(?:\[[^]]*\])?\{{(?P<title>(?:[^{{}}]|\{{[^{{}}]*\}})*)\}}"
+_SOURCE = re.compile(
+    rf"\\(?P<kind>{'|'.join(_HEADINGS)}|label)\*?(?:\[[^]]*\])?\{{(?P<title>(?:[^{{}}]|\{{[^{{}}]*\}})*)\}}"
 )
 _NUMBERED = re.compile(
     r"\b(?P<kind>section|sec\.|§|appendix|figure|fig\.|table|tab\.|equation|eq\.)\s*~?"
@@ -108,47 +108,44 @@ def _matching(change: str, known: list[Passage]) -> Iterator[Passage]:
 def _passages(manuscript: Path, typeset: Path) -> Iterator[Passage]:
     """All headings and labels, with the lines of the sources and the printed lines."""
     auxiliary = typeset.read_text(encoding="utf-8", errors="replace")
-    headings, labels = _sources(manuscript)
-    contents = [
+    sources = _sources(manuscript)
+    headings = [
         Passage(match["kind"], match["number"] or "", _plain(match["title"]), match["page"])
         for match in _CONTENTS.finditer(auxiliary)
         if match["kind"] in _HEADINGS
     ]
-    listed = {_plain(passage.title) for passage in contents}
-    unlisted = [
-        Passage(kind, "", title, "") for title, (kind, _) in headings.items() if title not in listed
-    ]
+    titles = {heading.number: heading.title for heading in reversed(headings)}
+    listed = {heading.title for heading in headings}
+    unlisted = (
+        Passage(kind, "", title, "")
+        for title, (kind, _) in sources.items()
+        if kind in _HEADINGS and title not in listed
+    )
+    labels = []
+    for match in _LABEL.finditer(auxiliary):
+        if "@" not in match["label"]:
+            kind = _KINDS.get(match["label"].partition(":")[0], "label")
+            title = titles.get(match["number"], "") if kind == "section" else ""
+            labels.append(Passage(kind, match["number"], title, match["page"], match["label"]))
     with _opened(typeset.with_suffix(".pdf")) as document:
-        for passage in (*contents, *unlisted):
-            page, line = _printed(document, passage.title, passage.page)
-            _, source = headings.get(passage.title, ("", ""))
-            yield passage._replace(page=page, line=line, source=source)
-        for match in _LABEL.finditer(auxiliary):
-            label = match["label"]
-            if "@" in label:
-                continue
-            kind = _KINDS.get(label.partition(":")[0], "label")
-            of_heading = [p for p in contents if kind == "section" and p.number == match["number"]]
-            title = of_heading[0].title if of_heading else ""
-            page, line = _printed(document, title or f"{kind} {match['number']}", match["page"])
-            number = match["number"] if kind != "label" else label
-            yield Passage(kind, number, title, page, label, labels.get(label, ""), line)
+        for passage in (*headings, *unlisted, *labels):
+            text = passage.title or f"{passage.kind} {passage.number}"
+            page, line = _printed(document, text, passage.page)
+            _, source = sources.get(passage.label or passage.title, ("", ""))
+            number = passage.label if passage.kind == "label" else passage.number
+            yield passage._replace(number=number, page=page, line=line, source=source)
 
 
-def _sources(manuscript: Path) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
-    """Headings (their kind, file and line) and labels (file and line) of the sources."""
-    headings: dict[str, tuple[str, str]] = {}
-    labels: dict[str, str] = {}
+def _sources(manuscript: Path) -> dict[str, tuple[str, str]]:
+    """The kind, and the file and line, of all headings and labels of the sources."""
+    known: dict[str, tuple[str, str]] = {}
     for path in sorted(manuscript.rglob("*.tex")):
         text = path.read_text(encoding="utf-8", errors="replace")
-        name = path.relative_to(manuscript).as_posix()
-        for match in _HEADING.finditer(text):
+        for match in _SOURCE.finditer(text):
             line = text.count("\n", 0, match.start()) + 1
-            headings.setdefault(_plain(match["title"]), (match["kind"], f"{name} line {line}"))
-        for match in re.finditer(r"\\label\{([^{}]+)\}", text):
-            line = text.count("\n", 0, match.start()) + 1
-            labels.setdefault(match[1], f"{name} line {line}")
-    return headings, labels
+            place = f"{path.relative_to(manuscript).as_posix()} line {line}"
+            known.setdefault(_plain(match["title"]), (match["kind"], place))
+    return known
 
 
 def _plain(title: str) -> str:
