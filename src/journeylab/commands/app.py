@@ -161,7 +161,7 @@ def main() -> None:
         if "--debug" in sys.argv or (isinstance(error, ImportError) and _has_pipeline()):
             raise
         if isinstance(error, OSError):
-            typer.echo(f"error: {refusal(error, sys.argv)}", err=True)
+            typer.echo(f"error: {UserError(refusal(error, sys.argv))}", err=True)
             sys.exit(3)
         typer.echo(f"error: {error if isinstance(error, UserError) else PIPELINE}", err=True)
         sys.exit(2)
