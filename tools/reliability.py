@@ -30,6 +30,7 @@ ROWS = {
     "evidence": "Evidence and deposits",
     "load": "Load",
     "security": "Security",
+    "tables": "Tables of other tools",
 }
 
 

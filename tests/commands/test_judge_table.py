@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from mlflow import MlflowClient
 
 pytestmark = pytest.mark.system
 
@@ -106,28 +105,78 @@ def test_claims_that_were_committed_after_the_table_are_not_registered(tmp_path)
     assert "not shown to be registered before the runs (digits.csv was committed" in done.stdout
 
 
-def test_the_runs_of_an_mlflow_experiment_are_judged(tmp_path):
-    store = f"sqlite:///{tmp_path}/mlflow.db"
-    client = MlflowClient(store)
-    experiment = client.create_experiment("digits")
-    for model, better in (("svm", 0.05), ("neighbours", 0.0)):
-        for seed in range(12):
-            run = client.create_run(experiment).info.run_id
-            client.log_param(run, "model", model)
-            client.log_param(run, "seed", seed)
-            client.log_metric(run, "accuracy", 0.9 + better + seed / 1000)
-            failed = (model, seed) == ("svm", 3)
-            client.set_terminated(run, "FAILED" if failed else "FINISHED")
+def test_a_look_that_was_skipped_makes_open_rows_exploratory(tmp_path):
+    shutil.copy(ROOT / "examples/digits/claims.yaml", tmp_path)
+
+    def said(seeds: int) -> str:
+        values = [
+            f"{name},{seed},{0.9665 + better + (seed % 2 - 0.5) / 100}"
+            for name, better in (("svm", 0.0), ("neighbours", -0.1))
+            for seed in range(seeds)
+        ]
+        (tmp_path / "digits.csv").write_text("\n".join(["model,seed,accuracy", *values, ""]))
+        done = typed("journeylab judge claims.yaml digits.csv", tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert typed("journeylab register claims.yaml", tmp_path).returncode == 0
+    for seeds in (12, 16):
+        assert "exploratory" not in said(seeds)
+    assert "All rows are exploratory: 17 seeds" in said(17)
+    assert "\ndigits.3 is exploratory: the look at 20 seeds was skipped.\n" in said(24)
+    assert "digits.1 is exploratory" not in said(24)
+
+
+STORED = """
+import os, random
+import mlflow
+
+mlflow.set_experiment("other")
+with mlflow.start_run():
+    mlflow.log_metric("accuracy", 0.1)
+mlflow.set_experiment("digits")
+mlflow.autolog(silent=True)
+draw = random.Random(0)
+for model in ("svm", "neighbours"):
+    for seed in range(12):
+        try:
+            with mlflow.start_run(run_name=f"{model}-{seed}", tags={"stage": "test"}):
+                mlflow.log_params({"model": model, "seed": seed, "lr": 0.01})
+                for step in range(3):
+                    better = 0.05 * (model == "svm") + 0.01 * step
+                    mlflow.log_metric("accuracy", 0.8 + better + draw.random() / 100, step=step)
+                    mlflow.log_metrics({"loss": 1.0 - better, "epoch_time": 0.1}, step=step)
+                if (model, seed) == ("neighbours", 5):
+                    raise RuntimeError("out of memory")
+        except RuntimeError:
+            pass
+mlflow.start_run(run_name="still running")
+os._exit(0)
+"""
+
+
+def test_a_store_of_an_ordinary_script_is_judged_by_the_times_of_its_runs(tmp_path):
+    """Steps, autologging, another experiment, a failed run, and one that never ended."""
+    (tmp_path / "train.py").write_text(STORED)
     (tmp_path / "claims.yaml").write_text(
         "table: {run: model}\n"
         "claims:\n"
         "  - {id: d.1, effect: svm@accuracy - neighbours@accuracy, region: {above: 0.01}}\n"
+        "  - {id: d.2, effect: svm@loss, region: {below: 0.95}}\n"
     )
-    judge = f"MLFLOW_TRACKING_URI={store} journeylab judge claims.yaml"
-    done = typed(f"{judge} mlflow:digits", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "d.1: Supported" in done.stdout
-    assert "12 seeds, 1 failed" in done.stdout
-    wrong = typed(f"{judge} mlflow:digit", tmp_path)
+    store = f"export MLFLOW_TRACKING_URI=sqlite:///{tmp_path}/mlflow.db"
+    judge = "journeylab judge claims.yaml mlflow:digits"
+    first = f"{store}; journeylab register claims.yaml; git init -q; git add claims.yaml ledger"
+    early = typed(f"{first}; git commit -qm claims; sleep 1; python train.py; {judge}", tmp_path)
+    assert early.returncode == 0, early.stderr
+    assert "d.1: Supported" in early.stdout
+    assert "12 seeds, 1 failed" in early.stdout
+    assert "d.2: Supported" in early.stdout
+    assert early.stdout.endswith("All claims were registered before the runs.\n")
+    wrong = typed(f"{store}; {judge[:-1]}", tmp_path)
     assert wrong.returncode == 2
     assert "there is no such experiment; did you mean 'digits'" in wrong.stderr
+    shutil.rmtree(tmp_path / ".git")
+    shutil.rmtree(tmp_path / "ledger")
+    late = typed(f"{first}; git commit -qm claims; {judge}", tmp_path)
+    assert "runs (a run began before its line in ledger/d.jsonl)" in late.stdout

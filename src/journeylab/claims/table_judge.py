@@ -121,7 +121,13 @@ def _numbered(of: TableClaims, table: pd.DataFrame, source: str) -> Numbered:
 def _runs(of: TableClaims, table: pd.DataFrame, source: str) -> dict[str, bool]:
     """Whether the runs ``arm/variant`` have seeds: the planned ones, else those of the table."""
     names = table["arm"] + "/" + table["variant"]
-    seeded = table["seed"].notna().groupby(names, sort=False).any()
+    given = table["seed"].notna()
+    seeded = given.groupby(names, sort=False).any()
+    if (mixed := names[~given & names.map(seeded)]).size:
+        run = short(mixed.iloc[0])
+        raise UserError(
+            f"{source}: row {mixed.index[0]}: seed: missing; other rows of {run} have one"
+        )
     here = {str(run): bool(has) for run, has in seeded.items()}
     here |= {run: True for run, _ in of.known_failed if run not in here}
     if of.planned is None or not of.planned.runs:
@@ -170,12 +176,13 @@ def _check_names(
             check_levels(key, measure.at)
             rows = cell_rows(cell, table, measure)
             found[cell] = rows["seed"]
-            if len(again := rows[rows["seed"].notna() & rows["seed"].duplicated()]):
+            if len(again := rows[rows["seed"].duplicated()]):
                 seed = again["seed"].iloc[0]
-                first, second, *_ = rows.index[rows["seed"] == seed]
+                first, second, *_ = rows.index if seed != seed else rows.index[rows["seed"] == seed]
+                at = "" if seed != seed else f" at seed {seed:g}"
                 raise UserError(
-                    f"{source}: rows {first} and {second}: both are {cell.measure} of {cell.run} "
-                    f"at seed {seed:g}; let measures.{cell.measure} in {of.path} select one by at"
+                    f"{source}: rows {first} and {second}: both are {cell.measure} of {cell.run}"
+                    f"{at}; let measures.{cell.measure} in {of.path} select one by at"
                 )
         if isinstance(claim.effect, Every):
             cases = claim.effect.every

@@ -5,7 +5,10 @@ Its lines are those of the register (:mod:`journeylab.claims.ledger`), without s
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
+
+import pandas as pd
 
 from journeylab.claims.claims_file import TableClaims
 from journeylab.claims.ledger import (
@@ -17,6 +20,7 @@ from journeylab.claims.ledger import (
     planned_rows,
     standings,
 )
+from journeylab.claims.tables import MLFLOW, first_start
 from journeylab.config import UserError
 from journeylab.records.files import sha256
 from journeylab.records.git import ask_git
@@ -39,15 +43,23 @@ def register_rows(of: TableClaims) -> tuple[Path, list[Line]]:
 
 
 def registrations_before(of: TableClaims, source: str) -> dict[str, Registration]:
-    """Whether the ledger's line of each judged row was committed before the table was."""
+    """Whether the ledger's line of each judged row was committed before the table was.
+
+    Of an MLflow experiment, whether it was committed before the first run began.
+    """
     ledger = Ledger(of.path.parent)
     known = standings(ledger, of.register, of.study, planned_rows(of.register, of.study, {}))
     lines = {digest(entry.line): entry.commit for entry in ledger.entries(of.study)}
-    first = _first_commit(source)
+    began = first_start(source.removeprefix(MLFLOW)) if source.startswith(MLFLOW) else None
+    first = "" if began else _first_commit(source)
     states = {}
     for row, standing in known.items():
         commit, reason = lines.get(standing.digest, ""), standing.reason
-        if not reason and not first:
+        if not reason and began:
+            stamp = ask_git(of.path.parent, "show", "--no-patch", "--format=%ct", commit) or "inf"
+            late = float(stamp) >= began
+            reason = f"a run began before its line in {ledger.path(of.study)}" if late else ""
+        elif not reason and not first:
             reason = f"{source} is in no commit"
         elif not reason and (commit == first or not ledger.is_before(commit, first)):
             reason = f"{source} was committed before its line in {ledger.path(of.study)}"
@@ -55,20 +67,36 @@ def registrations_before(of: TableClaims, source: str) -> dict[str, Registration
     return states
 
 
-def remember(of: TableClaims, source: str, verdicts: StudyVerdicts) -> None:
+def skipped_looks(of: TableClaims, verdicts: StudyVerdicts) -> dict[str, int]:
+    """The first look that was left out between two judgements of a row, by the ledger; by row."""
+    judged = {row.id: {row.n} for row in verdicts.verdicts if row.primary}
+    for line in (entry.line for entry in Ledger(of.path.parent).entries(of.study)):
+        if line.kind == "judged" and line.revision == verdicts.revision and line.row in judged:
+            judged[line.row] |= {line.seeds or 0}
+    skipped = {}
+    for row, seeds in judged.items():
+        taken = seeds.intersection(of.looks)
+        between = (n for n in of.looks if min(taken, default=n) < n < max(taken, default=n))
+        if left := next((n for n in between if n not in taken), None):
+            skipped[row] = left
+    return skipped
+
+
+def remember(of: TableClaims, source: str, table: pd.DataFrame, verdicts: StudyVerdicts) -> None:
     """Add the verdicts to a ledger that has lines of these rows, unless it has them already."""
     ledger = Ledger(of.path.parent)
     known = [entry.line for entry in ledger.entries(of.study)]
-    if not known or not Path(source).is_file():
+    if not known:
         return
-    table = sha256(Path(source))
+    rows = hashlib.sha256(table.to_csv().encode()).hexdigest()
+    content = sha256(Path(source)) if Path(source).is_file() else rows
     lines = [
         Judgement(
             row=row.id,
             revision=verdicts.revision,
             seeds=row.n,
             verdict=row.word,
-            measurements=table,
+            measurements=content,
             commits=(),
         )
         for row in verdicts.verdicts

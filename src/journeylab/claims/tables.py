@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -93,6 +94,25 @@ def _read_mlflow(name: str) -> pd.DataFrame:
     Columns are the parameters, and ``run`` is the name of a run where no parameter has that name.
     Of a run that did not finish, no metric counts: all of them have failed.
     """
+    ended = _ended(name)
+    metrics = sorted({metric for run in ended for metric in run.data.metrics})
+    rows = [
+        {"run": run.info.run_name, **run.data.params, "metric": metric}
+        | {"value": run.data.metrics.get(metric) if run.info.status == "FINISHED" else None}
+        for run in ended
+        for metric in metrics
+        if metric in run.data.metrics or run.info.status != "FINISHED"
+    ]
+    return pd.DataFrame(rows, index=range(1, len(rows) + 1), dtype=object)
+
+
+def first_start(name: str) -> float:
+    """When the first of these runs began, in seconds since 1970; infinite if there is none."""
+    return min((run.info.start_time / 1000 for run in _ended(name)), default=math.inf)
+
+
+def _ended(name: str) -> list[Any]:
+    """The finished and failed runs of an experiment, in the order in which they began."""
     try:
         from mlflow import MlflowClient
     except ImportError:
@@ -109,15 +129,7 @@ def _read_mlflow(name: str) -> pd.DataFrame:
         runs += page
         token = page.token or ""
     ended = [run for run in runs if run.info.status not in ("RUNNING", "SCHEDULED")]
-    metrics = sorted({metric for run in ended for metric in run.data.metrics})
-    rows = [
-        {"run": run.info.run_name, **run.data.params, "metric": metric}
-        | {"value": run.data.metrics.get(metric) if run.info.status == "FINISHED" else None}
-        for run in sorted(ended, key=lambda run: run.info.start_time)
-        for metric in metrics
-        if metric in run.data.metrics or run.info.status != "FINISHED"
-    ]
-    return pd.DataFrame(rows, index=range(1, len(rows) + 1), dtype=object)
+    return sorted(ended, key=lambda run: run.info.start_time)
 
 
 def _read_csv(lines: Iterable[str], source: str) -> pd.DataFrame:

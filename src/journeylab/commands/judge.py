@@ -8,8 +8,8 @@ import typer
 
 from journeylab.claims.claims_file import read_claims
 from journeylab.claims.table_judge import judge_table
-from journeylab.claims.table_ledger import registrations_before, remember
-from journeylab.claims.tables import read_measurements
+from journeylab.claims.table_ledger import registrations_before, remember, skipped_looks
+from journeylab.claims.tables import MLFLOW, read_measurements
 from journeylab.records.files import write_json
 from journeylab.records.verdicts import Registration
 from journeylab.wording.rows import in_words
@@ -29,28 +29,36 @@ def judge(
 ) -> None:
     """Judge claims by a table of runs, seeds and metrics; write verdicts, figure, macros, page."""
     of = read_claims(claims, planned)
-    verdicts = judge_table(of, read_measurements(table, of), table)
+    measured = read_measurements(table, of)
+    verdicts = judge_table(of, measured, table)
     registered = registrations_before(of, table)
     rows = in_words(verdicts, of.claims)
-    said = [text for text in (rows.exploratory, _registered(registered)) if text]
+    said = [
+        *([f"All rows are exploratory: {rows.exploratory}."] if rows.exploratory else []),
+        *(
+            f"{row} is exploratory: the look at {n} seeds was skipped."
+            for row, n in skipped_looks(of, verdicts).items()
+        ),
+        *filter(None, [_registered(registered, "runs" if table.startswith(MLFLOW) else "table")]),
+    ]
     if json:
         typer.echo(verdicts.model_dump_json(indent=2))
     else:
         for row in rows.verdicts:
             typer.echo(f"{row.id}: {opening(row)}: {sentence(row)}")
         typer.echo("\n".join((headline(rows.judged), *said)))
-    remember(of, table, verdicts)
+    remember(of, table, measured, verdicts)
     write_json(output / "verdicts.json", verdicts, sealed=False)
     from journeylab.reports.judged_table import write_page  # slow libraries, after the verdicts
 
     write_page(rows, said, output)
 
 
-def _registered(states: Mapping[str, Registration]) -> str:
-    """Which claims are not shown to be registered before the runs, and why."""
+def _registered(states: Mapping[str, Registration], what: str) -> str:
+    """Whether all claims were registered before ``what``; else which ones were not, and why."""
     late = {row: state.remark for row, state in states.items() if state.exploratory}
     if not late:
-        return "All claims were registered before the table." * bool(states)
+        return f"All claims were registered before the {what}." if states else ""
     which = (
         "Claims are"
         if late.keys() == states.keys()
