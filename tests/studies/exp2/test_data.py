@@ -1,25 +1,17 @@
-import pandas as pd
 import pytest
 import torch
 from pydantic import TypeAdapter, ValidationError
 
-from journeylab import catalogue
-from journeylab.streams import data_streams
 from journeylab.studies.exp2_shuffled_kb import settings as own
 from journeylab.studies.exp2_shuffled_kb.data import (
     arrange,
     draw_lookup,
     draw_relations,
-    generate,
     permute,
     select,
 )
 
 LOOKUPS, RELATIONS = own.Lookups(task="lookup"), own.Relations(task="relations")
-
-
-def draw(data, seed):
-    return generate(data, data_streams("exp2", data.task, seed))
 
 
 def entries(episodes):
@@ -37,34 +29,6 @@ def test_every_size_has_enough_questions(lookups, relations):
         assert table.groupby(["task", "size"]).size().to_dict() == expected
         assert (table.dtypes[["size", "episode", "key", "value", "relation"]] == "int16").all()
     assert select(lookups, "lookup", 8).keys.shape == (10, 8)
-
-
-def datasets(lookups: own.Lookups, relations: own.Relations) -> dict[str, own.Data]:
-    """The settings that the runs of an arm of either task generate their dataset from."""
-    settings = own.Settings(
-        datasets={"keys": lookups, "relations": relations},
-        training=own.Training(steps=1, learning_rate=0.1),
-        arms={
-            "first": {"dataset": "keys", "size": 5, "variants": ["rope"]},
-            "second": {"dataset": "relations", "variants": ["tag"]},
-        },
-    )
-    runs = catalogue.runs_of("exp2", settings)
-    return {run.dataset: catalogue.dataset_settings("exp2", run.data) for run in runs}
-
-
-def test_a_dataset_does_not_depend_on_the_other_dataset(lookups, relations):
-    first = own.Lookups(task="lookup", keys=12, values=4, sizes=(5, 8), questions=80)
-    second = own.Relations(
-        task="relations", keys=12, values=4, subjects=2, relations=3, questions=80
-    )
-    other = {"keys": 9, "values": 3, "questions": 20}
-    changed = datasets(first, own.Relations(task="relations", subjects=3, relations=2, **other))
-    pd.testing.assert_frame_equal(draw(changed["keys"], 1000), lookups)
-    assert not draw(changed["relations"], 1000).equals(relations)
-    changed = datasets(own.Lookups(task="lookup", sizes=(4, 5, 7), **other), second)
-    pd.testing.assert_frame_equal(draw(changed["relations"], 1000), relations)
-    assert not draw(changed["keys"], 1000).equals(lookups)
 
 
 def test_keys_of_a_repository_are_distinct():
