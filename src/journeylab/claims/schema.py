@@ -179,13 +179,8 @@ class Criterion(Frozen):
     @property
     def kind(self) -> Kind:
         """How the claim is judged."""
-        if isinstance(self.effect, Every):
-            return "exact"
-        if isinstance(self.effect, AllOf):
-            return "all_of"
-        if isinstance(self.effect, AnyOf):
-            return "any_of"
-        return self.region.kind if self.region else "number"
+        named: dict[type, Kind] = {Every: "exact", AllOf: "all_of", AnyOf: "any_of"}
+        return named.get(type(self.effect)) or (self.region.kind if self.region else "number")
 
     @property
     def claimed(self) -> Region:

@@ -12,7 +12,7 @@ from journeylab.claims.schema import Register
 from journeylab.claims.theorems import Theorems
 from journeylab.records.files import read_json, verify
 from journeylab.records.plans import Plan
-from journeylab.records.runs import read_host, read_run
+from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.answers import Answer, print_answer
 from journeylab.reports.judged import JudgedStudy
@@ -48,10 +48,7 @@ def read_judged(call: Call) -> list[JudgedStudy]:
             for run, run_key in plan.runs
             if run.startswith(f"{study}/")
         ]
-        runs = {folder / study / run: run_key for run, run_key in verdicts.select(planned).items()}
-        records = [
-            (read_run(folder, run_key), read_host(folder)) for folder, run_key in runs.items()
-        ]
+        records = read_records(folder / study, verdicts.select(planned))
         registered = registrations(register, study, records, history)
         answer = Answer.model_validate(answers[study]) if answers.get(study) else None
         studies.append(
@@ -68,6 +65,11 @@ def read_judged(call: Call) -> list[JudgedStudy]:
             )
         )
     return sorted(studies, key=lambda study: (len(study.study), study.study))
+
+
+def read_records(folder: Path, runs: Mapping[str, str]) -> list[tuple[RunRecord, RunHost]]:
+    """The records of runs, which are given with their keys by their folders below a folder."""
+    return [(read_run(folder / name, key), read_host(folder / name)) for name, key in runs.items()]
 
 
 def read_rows(path: Path, key: str, plan: Plan, names: Mapping[str, Any]) -> StudyRows:

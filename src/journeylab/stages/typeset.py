@@ -8,10 +8,9 @@ from journeylab.claims.schema import Register
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, read_origin, sha256, verify
 from journeylab.records.repair import remake
-from journeylab.records.runs import read_host, read_run
 from journeylab.reports.answers import Answer
 from journeylab.reports.typeset import compile_report, describe
-from journeylab.stages.judged import read_rows, read_theorem_texts
+from journeylab.stages.judged import read_records, read_rows, read_theorem_texts
 from journeylab.stages.running import Call
 from journeylab.wording.queries import cited
 
@@ -33,9 +32,7 @@ def run(call: Call) -> None:
             f"{content} was drawn from other verdicts than {verdicts} holds; "
             f"`{remake(content / MANIFEST)}` draws it again"
         )
-    runs = call.file("runs")
-    folders = {runs / name: key for name, key in judged.select(plan.runs).items()}
-    records = [(read_run(folder, key), read_host(folder)) for folder, key in folders.items()]
+    records = read_records(call.file("runs"), judged.select(plan.runs))
     register = Register.model_validate(plan.settings["register"])
     history = read_history(call.file("history"))
     answer = plan.settings["answer"]
