@@ -24,9 +24,7 @@ def test_a_finished_project_has_no_jobs(finished: Copy) -> None:
 
 def test_edited_figures_and_words_redraw_and_typeset_only(project: Copy) -> None:
     project.edit(f"{EXP7}/figures.py", add_code)
-    project.edit(
-        f"{EXP7}/names.yaml", lambda text: text.replace("A learns slowest", "A is slowest", 1)
-    )
+    project.edit(f"{EXP7}/names.yaml", lambda text: text.replace("learns slowest", "is slowest", 1))
     assert project.planned() == TOGETHER | {("draw", "exp7"), ("typeset", "exp7")}
 
 

@@ -11,6 +11,7 @@ from journeylab.plotting.plots import (
     Lines,
     anchors,
     canvas,
+    curves,
     facets,
     legend_above,
     plain_ticks,
@@ -95,13 +96,14 @@ def multiples(
     """A figure of small multiples: a metric at some levels, filtered, named, and drawn in panels.
 
     Several ``metrics`` by title, each with levels of its own if it is a pair, have their titles in
-    the column ``measure``; of a ``curve`` they are recorded in training. ``names`` are the printed
-    names of levels by factor, in their order: other levels are left out. ``rows`` changes the table
-    last. A pair as ``height`` is that of an empty panel and what each level of ``y`` adds.
-    ``labels`` are those of x and y. ``shown`` are the styles of ``hue``, or all its levels; without
-    it, models have their own and others those of the levels that are present. ``lines`` are
-    :func:`anchors`, or a function of results, facet and its rows; ``limits`` are set on the axes,
-    or a function of facet and all rows. Other ``options`` are those of :func:`panels`.
+    the column ``measure``; of a ``curve`` they are recorded in training, and drawn as curves.
+    ``names`` are the printed names of levels by factor, in their order: other levels are left out.
+    ``rows`` changes the table last. A pair as ``height`` is that of an empty panel and what each
+    level of ``y`` adds. ``labels`` are those of x and y. ``shown`` are the styles of
+    ``hue``, or all its levels; without it, models have their own and others those of the levels
+    that are present. ``lines`` are :func:`anchors`, or a function of results, facet and its rows;
+    ``limits`` are set on the axes, or a function of facet and all rows. Other ``options`` are those
+    of :func:`panels`.
     """
 
     def draw(results: StudyResults) -> Figure | None:
@@ -126,7 +128,7 @@ def multiples(
             styles=_styles(results, table, options.get("hue", "model"), shown),
             lines=(lambda level, part: lines(results, level, part)) if callable(lines) else lines,
             limits=(lambda level, _: limits(level, table)) if callable(limits) else limits,
-            **options,
+            **({"form": curves} if curve else {}) | options,
         )
 
     return draw

@@ -41,7 +41,6 @@ FIGURES: plot.Figures = {
         curve=True,
         height=2.4,
         labels=("step", "accuracy"),
-        form=plot.curves,
         lines=_anchors,
         col="data",
         sharex=False,

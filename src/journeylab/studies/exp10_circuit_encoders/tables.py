@@ -51,9 +51,7 @@ def _encodings(results: StudyResults) -> Table:
         }
         for encoder, title in results.names.words["encoders"].items()
     ]
-    return plot.table(
-        rows,
-    )
+    return plot.table(rows)
 
 
 def _cells(conventions: Labels) -> Table:
@@ -68,10 +66,7 @@ def _cells(conventions: Labels) -> Table:
         for cell in audit()
         if cell.error()
     ]
-    return plot.table(
-        rows,
-        words=2,
-    )
+    return plot.table(rows, words=2)
 
 
 def _confused() -> Table:
@@ -84,9 +79,7 @@ def _confused() -> Table:
         for n in members[degree[members].argmin()], members[degree[members].argmax()]:
             named = {"Circuit": write(circuits[n]), "Degree": str(degree[n])}
             rows.append(named | {"Value": str(value[n])})
-    return plot.table(
-        rows,
-    )
+    return plot.table(rows)
 
 
 def _hundredths(number: int) -> str:

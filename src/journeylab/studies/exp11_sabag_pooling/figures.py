@@ -29,7 +29,6 @@ FIGURES: plot.Figures = {
         {"arm": panels.TASKS},
         curve=True,
         labels=("step", "accuracy"),
-        form=plot.curves,
         lines=panels.ceiling,
         col="data",
         col_wrap=3,

@@ -58,10 +58,7 @@ def _changes(results: StudyResults) -> Table:
                 | {"Median change": plot.median(value, scientific)}
                 | {head: str(int(which.sum())) for head, which in signs.items()}
             )
-    return plot.table(
-        rows,
-        words=2,
-    )
+    return plot.table(rows, words=2)
 
 
 def _ratios(results: StudyResults) -> Table:
@@ -71,9 +68,7 @@ def _ratios(results: StudyResults) -> Table:
         ratios = (results.pool("gradient_ratio", **at, scale=s)["value"] for s in _SCALES)
         cells = dict(zip(_SCALES, (plot.median(ratio, short) for ratio in ratios), strict=True))
         rows.append({"n → k": shape, "τ": temperature} | cells)
-    return plot.table(
-        rows,
-    )
+    return plot.table(rows)
 
 
 def _steps(results: StudyResults) -> Table:
@@ -88,10 +83,7 @@ def _steps(results: StudyResults) -> Table:
             change = results.pool("largest_change", scale=scale, rate=rate, moved=moved)
             row[rate + ", all" * (moved == "all")] = plot.median(change["value"], scientific)
         rows.append(row)
-    return plot.table(
-        rows,
-        words=0,
-    )
+    return plot.table(rows, words=0)
 
 
 def _searched_rates(results: StudyResults) -> Table:
@@ -106,10 +98,7 @@ def _searched_rates(results: StudyResults) -> Table:
             for base in (f"{base:g}" for base in BASES)
         }
         rows.append({"Optimiser": optimiser, "Start": start, "Queries": f"× {multiplier}"} | shown)
-    return plot.table(
-        rows,
-        words=3,
-    )
+    return plot.table(rows, words=3)
 
 
 def _search_signs(results: StudyResults, optimiser: str, start: str) -> tuple[int, int]:

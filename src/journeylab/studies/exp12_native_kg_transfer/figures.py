@@ -39,22 +39,10 @@ def _against(factor: str, levels: Mapping[str, str]) -> plot.Draw:
 
 
 FIGURES: plot.Figures = {
-    "size": _against(
-        _SIZE,
-        {"size-k1": "1", "size-k3": "3", "size-k10": "10"},
-    ),
-    "unscaled": _against(
-        _SIZE,
-        {"unscaled-k1": "1", "unscaled-k10": "10"},
-    ),
-    "split": _against(
-        _SIZE,
-        {"split-k1": "1", "split-k3": "3", "split-k10": "10"},
-    ),
-    "tokens": _against(
-        "tokens of a name, m",
-        {"size-k3": "1", "split-k3": "4"},
-    ),
+    "size": _against(_SIZE, {"size-k1": "1", "size-k3": "3", "size-k10": "10"}),
+    "unscaled": _against(_SIZE, {"unscaled-k1": "1", "unscaled-k10": "10"}),
+    "split": _against(_SIZE, {"split-k1": "1", "split-k3": "3", "split-k10": "10"}),
+    "tokens": _against("tokens of a name, m", {"size-k3": "1", "split-k3": "4"}),
     "bridging": _against(
         "share in both formats, p",
         {"bridging-p10": "0.1", "bridging-p30": "0.3", "bridging-p70": "0.7"},

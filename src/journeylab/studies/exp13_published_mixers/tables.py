@@ -79,9 +79,7 @@ def _tabulate_ceilings(results: StudyResults) -> Table:
         }
         for task in WORD_TASKS
     ]
-    return plot.table(
-        rows,
-    )
+    return plot.table(rows)
 
 
 def tasks(results: StudyResults) -> dict[str, str]:

@@ -65,7 +65,6 @@ FIGURES: plot.Figures = {
         height=1.4,
         labels=("step", "accuracy"),
         rows=panels.in_training_order,
-        form=plot.curves,
         col="data",
         col_wrap=4,
         sharex=False,

@@ -50,7 +50,6 @@ FIGURES: plot.Figures = {
         curve=True,
         height=1.35,
         labels=("step", "position accuracy"),
-        form=plot.curves,
         col="data",
         col_wrap=2,
     ),

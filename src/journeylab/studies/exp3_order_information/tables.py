@@ -98,7 +98,4 @@ def _tabulate_retrieval(results: StudyResults) -> Table:
             | {f"ε = {e}": "–" if np.isnan(x) else f"{x:.3f}" for e, x in allowed.items()}
             | {"Probe of {0, 1}": read[1]}
         )
-    return plot.table(
-        shown,
-        words=0,
-    )
+    return plot.table(shown, words=0)

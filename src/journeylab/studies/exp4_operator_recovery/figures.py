@@ -68,7 +68,6 @@ FIGURES: plot.Figures = {
         curve=True,
         height=1.5,
         labels=("step", "held-out loss"),
-        form=plot.curves,
         lines=panels.bigram,
         col="data",
         col_wrap=3,

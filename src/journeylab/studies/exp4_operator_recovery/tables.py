@@ -90,9 +90,7 @@ def _tabulate_null(results: StudyResults) -> Table:
         }
         for metric in SHORT
     ]
-    return plot.table(
-        rows,
-    )
+    return plot.table(rows)
 
 
 def _range(drawn: "pd.Series[float]") -> str:

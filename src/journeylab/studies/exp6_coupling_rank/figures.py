@@ -86,7 +86,6 @@ FIGURES: plot.Figures = {
         {"arm": LABELLED},
         curve=True,
         labels=("step", "accuracy"),
-        form=plot.curves,
         col="data",
         col_wrap=2,
         ylim=(0.0, 1.05),

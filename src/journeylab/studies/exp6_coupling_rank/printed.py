@@ -101,7 +101,4 @@ def _ranks(results: StudyResults) -> Table:
                 distinct = ", ".join(sorted({str(int(rank)) for rank in ranks}))
                 rows.append([title, operators, distinct, *(scientific(gap.min()) for gap in gaps)])
     heads = ("Rank", *(f"Smallest gap, {arithmetic}" for arithmetic in ARITHMETICS))
-    return Table(
-        frame=pd.DataFrame(rows, columns=["Frequencies", "Roles", *heads]),
-        numeric=heads,
-    )
+    return Table(frame=pd.DataFrame(rows, columns=["Frequencies", "Roles", *heads]), numeric=heads)

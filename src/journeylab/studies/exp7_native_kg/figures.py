@@ -75,7 +75,6 @@ FIGURES: plot.Figures = {
         rows=panels.beside_native,
         height=1.4,
         labels=("step", "perplexity"),
-        form=plot.curves,
         limits={"yscale": "log"},
         row="measure",
         col="kg",

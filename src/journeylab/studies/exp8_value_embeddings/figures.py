@@ -62,7 +62,6 @@ FIGURES: plot.Figures = {
         curve=True,
         height=1.7,
         labels=("step", ""),
-        form=plot.curves,
         row="data",
         col="measure",
         sharex=False,

@@ -44,9 +44,7 @@ def _anchors(results: StudyResults) -> Table:
         | {h: fixed(results.anchor(m, test=test, arm="axial"), 3) for h, m in heads.items()}
         for test, title in results.names.words["tests"].items()
     ]
-    return plot.table(
-        rows,
-    )
+    return plot.table(rows)
 
 
 def _geometry(results: StudyResults) -> Table:
@@ -62,9 +60,7 @@ def _geometry(results: StudyResults) -> Table:
         row["Eff. rank"] = plot.median(_untrained(results, "rank", variant), 1)
         row["Order"] = plot.median(_untrained(results, "order", variant), 2)
         rows.append(row)
-    return plot.table(
-        rows,
-    )
+    return plot.table(rows)
 
 
 def _printed(results: StudyResults) -> Table:
@@ -77,10 +73,7 @@ def _printed(results: StudyResults) -> Table:
         at = errors.set_index("d")["value"]
         row |= {f"Difference, {d}": scientific(float(at[d])) for d in (48, 64, DOCUMENT_WIDTH)}
         rows.append(row | {"Smallest": scientific(float(at.min()))})
-    return plot.table(
-        rows,
-        words=2,
-    )
+    return plot.table(rows, words=2)
 
 
 def _untrained(results: StudyResults, name: str, variant: str) -> "pd.Series[float]":
