@@ -24,6 +24,12 @@ class BuildWithRails(build_py):
                 shutil.copytree(name, copy, dirs_exist_ok=True)
             else:
                 shutil.copyfile(name, copy)
+        environment = (
+            Path(self.build_lib) / "journeylab" / "rails" / "workflow/envs/journeylab.yaml"
+        )
+        own = f"journeylab[pipeline]=={self.distribution.get_version()} # see PIP_FIND_LINKS"
+        text = environment.read_text(encoding="utf-8")
+        environment.write_text(text.replace("--editable ../..[pipeline]", own), encoding="utf-8")
 
 
 setup(cmdclass={"build_py": BuildWithRails})

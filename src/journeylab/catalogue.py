@@ -48,6 +48,14 @@ if TYPE_CHECKING:
     from journeylab.reports.draw import FiguresPart
 
 PACKAGE = Path(__file__).parent
+
+
+def rails() -> Path:
+    """The folder of Snakefile, workflow/ and profiles/: in the wheel, or else the repository."""
+    packed = PACKAGE / "rails"
+    return packed if packed.is_dir() else PACKAGE.parents[1]
+
+
 OWN = (Path(PROJECT_STUDIES) / "__init__.py").is_file()
 """Whether the working directory is a project with studies of its own."""
 STUDIES = Path.cwd() / PROJECT_STUDIES if OWN else PACKAGE / "studies"

@@ -38,7 +38,7 @@ def test_a_manuscript_is_copied_with_all_its_inputs(reports: Path, tmp_path: Pat
     again = assembled(write(tmp_path), reports)
     names = {str(path.relative_to(again)) for path in again.rglob("*") if path.is_file()}
     study_files = {"exp5/figures/a.pdf", "exp5/tables/a.tex", "exp5/numbers.tex"}
-    assert names == {"any.tex", "sources.tex"} | study_files
+    assert names == {"any.tex", "sources.tex", "journeylab.sty"} | study_files
     assert not (again / "exp9").exists()
 
 

@@ -106,8 +106,10 @@ def test_claims_are_registered_by_the_first_commit(project: Installed) -> None:
     assert "registered before these runs" in said
 
 
-def test_the_tests_of_the_study_pass_in_the_project(project: Installed) -> None:
-    project.run("python", "-m", "pytest", "-q", folder="my-paper")
+def test_the_tests_of_a_new_study_pass_in_the_project(project: Installed) -> None:
+    project.run("journeylab", "init", "second")
+    project.run("journeylab", "new", "exp2_second", folder="second")
+    project.run("python", "-m", "pytest", "-q", folder="second")
 
 
 @pytest.mark.skipif(shutil.which("latexmk") is None, reason="latexmk is missing")

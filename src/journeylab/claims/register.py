@@ -35,9 +35,11 @@ from journeylab.config import UserError, accepted, build, read_yaml
 def read_register(folder: Path, only: Collection[str] = ()) -> Register:
     """Read ``looks.yaml`` and the ``expN.yaml`` of every study in a folder, or of those in `only`.
 
+    Without ``looks.yaml`` all of its keys have their defaults.
     Raises UserError with the file, the claim or key, the value, and what is accepted.
     """
-    looks = build(Looks, read_yaml(folder / LOOKS), str(folder / LOOKS))
+    path = folder / LOOKS
+    looks = build(Looks, read_yaml(path) if path.exists() else {}, str(path))
     theorems = read_theorems(folder)
     studies = {}
     for path in sorted(folder.glob("exp*.yaml"), key=lambda path: (len(path.stem), path.stem)):

@@ -94,7 +94,7 @@ class History(Ledger):
         if self._show(commit, f"{study}.yaml") is None:
             return {}
         claims = self.claims(commit, study)
-        looks = _parsed(_EarlierLooks, self._show(commit, LOOKS))
+        looks = _parsed(_EarlierLooks, self._show(commit, LOOKS) or "{}")
         if claims is None or looks is None:
             return None
         register = Register(**looks.model_dump(exclude={"looks"}), studies={study: claims})

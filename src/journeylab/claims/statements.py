@@ -42,12 +42,14 @@ class Statements(Frozen):
 def read_statements(
     claims: Path, register: Register, theorems: Theorems
 ) -> Mapping[str, tuple[Statement, ...]]:
-    """Read ``statements.yaml`` of the folder of claims.
+    """Read ``statements.yaml`` of the folder of claims; empty if there is no such file.
 
     Raises UserError for a mistake in the file, an unknown document or claim, and if a claim whose
     source is a document is named by no statement.
     """
     path = claims / STATEMENTS
+    if not path.exists():
+        return {}
     known = register.by_id
     documents = build(Statements, read_yaml(path), str(path)).documents
     named = set()

@@ -31,6 +31,11 @@ def deposit(
     """Pack the complete and current studies into one archive that verify.py checks."""
     project = config.resolve().parent
     code = read_code(project)
+    if "CITATION.cff" not in code.files:
+        raise UserError(
+            f"{project / 'CITATION.cff'}: is missing, which names title, authors, version and "
+            "license; commit one: https://citation-file-format.github.io"
+        )
     blind = ("anonymous=True", f"root={BLIND_ROOT}") if anonymous else ()
     given = ["evidence=only", *blind, *(overrides or ())]
     plan = current_plan(config, dict(map(override, given)))

@@ -2,31 +2,24 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import nullcontext
 from importlib.metadata import version
-from importlib.resources import as_file, files
 from pathlib import Path
 from textwrap import indent
 from typing import Annotated
 
 import typer
 
-from journeylab.catalogue import PACKAGE
+from journeylab.catalogue import rails
 from journeylab.commands.new import CONFIG, filled, study_files, study_names
 from journeylab.config import UserError
 from journeylab.records.fingerprint import PROJECT_STUDIES as OWN
 from journeylab.records.git import ask_git
-from journeylab.records.round import FIGURES
 
 STUDY = "exp1_hidden_layer"
-RAILS = ("Snakefile", "workflow", "profiles", "paper/journeylab.sty", "constraints.txt")
-"""What a project shares with the repository of journeylab. The wheel holds it as ``rails/``."""
-CLAIMS = ("looks", "theorems", "statements")
 COMMAND = "from journeylab.commands.app import main; main()"
 """What a call of `journeylab` runs, also where the command is not installed."""
 
@@ -72,7 +65,6 @@ def create_project(folder: Path) -> None:
     parent = into if into.exists() else into.parent
     with tempfile.TemporaryDirectory(prefix=".init-", dir=parent) as temporary:
         project = Path(temporary) / "project"
-        _copy_rails(project)
         for path, text in _texts(project, name):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -83,24 +75,11 @@ def create_project(folder: Path) -> None:
             project.rename(into)
 
 
-def _copy_rails(project: Path) -> None:
-    """Copy what the wheel holds, or the repository that this package is run from."""
-    rails = files("journeylab") / "rails"
-    with as_file(rails) if rails.is_dir() else nullcontext(PACKAGE.parents[1]) as source:
-        for name in RAILS:
-            copy = project / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            if (source / name).is_dir():
-                shutil.copytree(source / name, copy)
-            else:
-                shutil.copyfile(source / name, copy)
-
-
 def _texts(project: Path, name: str) -> Iterator[tuple[Path, str]]:
     """Every file of a project that is made from a template."""
     names = study_names(STUDY, OWN)
     study, modules = names["study"], project / OWN
-    yield from study_files(names, modules / STUDY, project / "tests" / "studies" / study).items()
+    yield from study_files(names, modules / STUDY).items()
     yield modules / "__init__.py", '"""The studies of this project, one folder each."""\n'
     names |= {
         "name": name,
@@ -110,14 +89,11 @@ def _texts(project: Path, name: str) -> Iterator[tuple[Path, str]]:
     section = filled("study", CONFIG, study_names(STUDY, OWN))
     yield project / CONFIG, filled("project", CONFIG, names) + indent(section, "  ")
     yield project / "claims" / f"{study}.yaml", filled("project", "claims.yaml", names)
-    for part in CLAIMS:
-        yield project / "claims" / f"{part}.yaml", filled("project", f"{part}.yaml", names)
+    profile = Path("profiles", "default", "config.yaml")
+    yield project / profile, (rails() / profile).read_text(encoding="utf-8")
     yield project / ".gitignore", filled("project", "gitignore", names)
     yield project / "paper" / "paper.tex", filled("project", "paper.tex", names)
-    yield project / "reference" / FIGURES, '{"studies": {}}\n'
-    environment = project / "workflow" / "envs" / "journeylab.yaml"
-    yield environment, filled("project", "environment.yaml", names)
-    for file in ("response.yaml", "pyproject.toml", "CITATION.cff", "Makefile", "README.md"):
+    for file in ("Snakefile", "response.yaml", "pyproject.toml", "Makefile", "README.md"):
         yield project / file, filled("project", file, names)
 
 

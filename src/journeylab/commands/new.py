@@ -51,7 +51,8 @@ def scaffold(name: str, project: Path) -> list[Path]:
     claims = project / CLAIMS / f"{study}.yaml"
     _check_free(study, project, modules, tests, claims)
     names = study_names(name, package)
-    texts = study_files(names, modules, tests)
+    texts = study_files(names, modules)
+    texts[tests / f"test_{study}.py"] = filled("study", "test.py", names)
     theorems = project / THEOREMS
     if theorems.exists():
         texts[theorems] = _with_example(theorems, study)
@@ -83,12 +84,11 @@ def study_names(folder: str, package: str) -> dict[str, str]:
     return {"study": study, "folder": folder, "package": package, "title": title}
 
 
-def study_files(names: Mapping[str, str], modules: Path, tests: Path) -> dict[Path, str]:
-    """The text of every module and of the tests of a study, by path."""
+def study_files(names: Mapping[str, str], modules: Path) -> dict[Path, str]:
+    """The text of every module of a study, by path."""
     texts = {modules / f"{part}.py": filled("study", f"{part}.py", names) for part in MODULES}
     for file in ("names.yaml", "report.typ"):
         texts[modules / file] = filled("study", file, names)
-    texts[tests / f"test_{names['study']}.py"] = filled("study", "test.py", names)
     return texts
 
 

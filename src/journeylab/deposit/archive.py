@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from journeylab.catalogue import rails
 from journeylab.claims.schema import Register
 from journeylab.deposit.anonymous import hide, identifying
 from journeylab.deposit.cells import Cells
@@ -59,7 +60,8 @@ def assemble(
         files = hide(files, identifying(project, code.files["CITATION.cff"], commits))
     else:
         files["commit"] = code.raw
-    constraints = files["code/constraints.txt"]
+    pins = files.get("code/constraints.txt")
+    constraints = pins or (rails() / "constraints.txt").read_bytes()
     citation = read_citation(
         code.files["CITATION.cff"], code.made, f"swh:1:rev:{code.commit}", anonymous=anonymous
     )

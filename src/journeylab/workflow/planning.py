@@ -617,7 +617,8 @@ class WorkflowPlan:
         if study not in self.register.studies:
             return RegisterState(**dict(git))
         names = (f"{study}.yaml", LOOKS, f"{LEDGER}/{study}.jsonl")
-        files = {(self.claims / name).as_posix() for name in names}
+        paths = [self.claims / name for name in names]
+        files = {path.as_posix() for path in paths if path.name != LOOKS or path.exists()}
         return RegisterState(
             **dict(git),
             rows=row_hashes(self.register, study),
