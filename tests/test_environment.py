@@ -88,7 +88,7 @@ def test_the_judge_works_with_its_few_libraries(tmp_path: Path) -> None:
     assert with_judge_libraries_only("--help", folder=tmp_path).returncode == 0
 
 
-@pytest.mark.parametrize("command", ["status", "demo", "init paper", "register", "check"])
+@pytest.mark.parametrize("command", ["status", "init paper", "register"])
 def test_a_command_without_its_libraries_names_the_extra(command: str) -> None:
     done = with_judge_libraries_only(*command.split(), folder=PROJECT)
     assert done.returncode == 2

@@ -75,7 +75,7 @@ def test_claims_are_registered_if_they_were_committed_before_the_table(tmp_path)
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()[-1]
 
-    assert "has no line for it" in said()
+    assert "has no line for it; `journeylab register claims.yaml` writes it" in said()
     done = typed("journeylab register claims.yaml", tmp_path)
     assert done.stdout == "claims.yaml: wrote 3 row; commit ledger/digits.jsonl before runs begin\n"
     assert "its line in ledger/digits.jsonl is not committed" in said()

@@ -55,6 +55,8 @@ def registrations_before(of: TableClaims, source: str) -> dict[str, Registration
     states = {}
     for row, standing in known.items():
         commit, reason = lines.get(standing.digest, ""), standing.reason
+        if of.path.stem != of.study:
+            reason = reason.replace(f"register {of.study}", f"register {of.path}")
         if not reason and began:
             stamp = ask_git(of.path.parent, "show", "--no-patch", "--format=%ct", commit) or "inf"
             late = float(stamp) >= began
