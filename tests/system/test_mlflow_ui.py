@@ -7,6 +7,7 @@ import subprocess
 from urllib.parse import quote
 
 import pytest
+from mlflow.tracking import MlflowClient
 
 from ..tracking.conftest import MARKS, import_runs, write_chunk  # noqa: F401
 
@@ -45,8 +46,6 @@ def address(tmp_path, served, free_port, write_chunk):  # noqa: F811
 
 
 def run_ids(uri):
-    from mlflow.tracking import MlflowClient
-
     client = MlflowClient(tracking_uri=uri)
     experiment = client.get_experiment_by_name("exp7").experiment_id
     seeds = client.search_runs([experiment], "tags.kind = 'seed'")
@@ -99,6 +98,27 @@ def test_a_click_on_an_experiment_opens_charts_of_its_variants(address, page):
         assert page.ask(f"Boolean({linked.format(f'{variant}/{seed}')})") is False
     page.wait("document.querySelectorAll('.js-plotly-plot .trace').length >= 2")
     assert "exp7 – not judged yet" in page.ask("document.body.innerText")
+
+
+def test_all_trials_of_a_search_stand_in_parallel_coordinates(
+    tmp_path,
+    served,
+    free_port,
+    page,
+    write_chunk,  # noqa: F811
+):
+    rates = (0.01, 0.03, 0.1)
+    for rate in rates:
+        write_chunk(tmp_path, "few", "linear", seeds=(1000, 1001), rate=rate)
+    summary = import_runs(tmp_path, "search/exp7")
+    assert (summary.study, summary.imported) == ("search/exp7", 6)
+    with served(tmp_path, free_port()) as uri:
+        client = MlflowClient(tracking_uri=uri)
+        note = client.get_experiment_by_name("search/exp7").tags["mlflow.note.content"]
+        page.visit(uri + "/" + re.search(r"\((#/compare-runs[^)]+)\)", note)[1])
+        page.wait("Boolean(document.querySelector('.js-plotly-plot .parcoords'))")
+        shown = page.ask("document.body.innerText")
+    assert all(f"{rate:g}" in shown for rate in rates)
 
 
 def test_the_address_of_an_experiment_opens_its_charts(address, page):

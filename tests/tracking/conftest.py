@@ -86,8 +86,10 @@ def write_host(folder, run, outcomes=()):
 def write_chunk():
     """Write one small trained chunk under a root, with the writers of the stages."""
 
-    def write(root, arm, variant, *, seeds=(0, 1), failed=(), steps=5):
-        folder = root / f"results/exp7/{arm}/{variant}/seeds-{seeds[0]:02d}-{seeds[-1]:02d}"
+    def write(root, arm, variant, *, seeds=(0, 1), failed=(), steps=5, rate=None):
+        at = f"exp7/{arm}/{variant}" if rate is None else f"search/exp7/{arm}.{variant}/rate-{rate}"
+        folder = root / f"results/{at}/seeds-{seeds[0]:02d}-{seeds[-1]:02d}"
+        tried = {} if rate is None else {"learning_rate": rate}
         outcomes = [
             runs.SeedOutcome(seed=seed, status="failed", reason="loss is nan", seconds=1.0)
             if seed in failed
@@ -100,7 +102,10 @@ def write_chunk():
             arm=arm,
             variant=variant,
             seeds=seeds,
-            settings={"training": {"steps": steps, "rates": [0.1, 0.2]}, "note": "plain"},
+            settings={
+                "training": {"steps": steps, "rates": [0.1, 0.2], **tried},
+                "note": "plain",
+            },
         )
         files.write_table(
             folder / "curves.parquet",

@@ -15,6 +15,7 @@ STUDY = "exp99_tutorial"
 ELSEWHERE = {"make paper": "journeylab paper"}
 """Commands that need LaTeX → their part without LaTeX; tests/system runs LaTeX."""
 SHARED = {"config.yaml", "claims/theorems.yaml"}
+OWN = ("claims/exp99.yaml", "claims/ledger/exp99.jsonl", "evidence/search/exp99.json")
 EDITED = {"paper/paper.tex"}
 
 
@@ -64,8 +65,9 @@ def test_the_commands_of_the_tutorial_give_its_results(checkout: Copy) -> None:
     made = outputs["A sentence with a number"][-1]
     assert "train exp99 some/" in made
     assert "train exp99 few/" not in made
-    _, changed, _ = outputs["A rate, compared with another"]
-    assert {"1", "2", "3"} <= set(re.findall(r'^> *"exp99\.(\w+)\.effect"', changed, re.MULTILINE))
+    searched = outputs["A rate, searched"][0]
+    assert "exp99: its search is recorded" in searched
+    assert "exp99: not what its search chose: few/linear: training.learning_rate 0.03" in searched
     assert "registered before" in outputs["The verdict"][0]
     verdicts = read_json(checkout.path / "results/exp99/verdicts.json")["verdicts"]
     judged = {row["id"]: row["verdict"] for row in verdicts if row["primary"]}
@@ -73,6 +75,8 @@ def test_the_commands_of_the_tutorial_give_its_results(checkout: Copy) -> None:
     assert None not in judged.values()
     for name in ("exp99/tables/accuracy.tex", "exp99/figures/surprise.pdf", "sources.tex"):
         assert (checkout.path / "build/paper" / name).exists()
+    table = (checkout.path / "build/paper/exp99/tables/search.tex").read_text(encoding="ascii")
+    assert table.count("0.03: ") == 4
     check_the_new_study_is_independent(checkout)
 
 
@@ -80,11 +84,7 @@ def check_the_new_study_is_independent(copy: Copy) -> None:
     """Its checks pass, it edits no file of another study, and its edits rerun no other study."""
     folders = (f"src/journeylab/studies/{STUDY}/", "tests/studies/exp99/")
     changed = set(copy.run("git", "diff", "--name-only", "HEAD~1").stdout.split())
-    own = {
-        name
-        for name in changed
-        if name.startswith((*folders, "claims/exp99.yaml", "claims/ledger/exp99.jsonl"))
-    }
+    own = {name for name in changed if name.startswith((*folders, *OWN))}
     assert changed - own == SHARED | EDITED
     copy.run("ruff", "check", *folders)
     copy.run("ruff", "format", "--check", *folders)

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import typer
 
+from journeylab.chunks.tables import joined
 from journeylab.claims.effects import Term
 from journeylab.claims.forecast import MOST_SEEDS, beyond, claim_forecast, single_look, within
 from journeylab.claims.forms import printed_word
@@ -26,8 +28,8 @@ from journeylab.commands.results import (
     read_verdicts,
 )
 from journeylab.config import RunSettings, UserError, accepted
-from journeylab.records.files import read_table
-from journeylab.records.stages import output_path
+from journeylab.records.files import MEASUREMENTS, read_table
+from journeylab.records.stages import SEARCH, output_path, run_folder
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import seed_numbers
@@ -132,10 +134,11 @@ def _before(
     """The forecast of every judged claim over seeds, the seeds of every run, and their cost."""
     claims = plan.register.studies[study]
     rows = _over_seeds(claims)
-    pilots = _read_pilots(folder, study, claims, rows)
+    trained, where = _pilot_table(plan, study, folder)
+    pilots = _read_pilots(trained, claims, rows)
     if not pilots.values:
         yield (
-            f"no pilots in {folder}: `snakemake --cores 8 --config root=build/pilots "
+            f"no pilots in {where}: `snakemake --cores 8 --config root=build/pilots "
             f"seeds_from=1000 seeds=4 -- build/pilots/results/{study}/verdicts.json` runs four "
             f"pilot seeds, and `journeylab seeds {study} --pilots build/pilots` reads them"
         )
@@ -144,9 +147,9 @@ def _before(
     few = "; so few give rough probabilities" if len(pilots.seeds) < _ENOUGH else ""
     yield (
         f"forecast from {len(pilots.seeds)} pilot seeds ({pilots.seeds[0]} to "
-        f"{pilots.seeds[-1]}) in {folder}: their median and spread, values as if normal{few}"
+        f"{pilots.seeds[-1]}) in {where}: their median and spread, values as if normal{few}"
     )
-    if read_verdicts(folder, study).scale == "quick":
+    if where == folder and read_verdicts(folder, study).scale == "quick":
         yield "these pilots are a quick run: its budgets are shorter than those of the study"
     ends = {}
     table = []
@@ -183,11 +186,22 @@ def _forecast(
     return (inside, *chances, float(_mean(looks, outlook.ends)), note), outlook.ends
 
 
-def _read_pilots(folder: Path, study: str, claims: StudyClaims, rows: Sequence[Claim]) -> Pilots:
+def _pilot_table(plan: WorkflowPlan, study: str, folder: Path) -> tuple[pd.DataFrame | None, Path]:
+    """The measurements of pilot seeds, and where they are: runs, or else trials of the search."""
+    if study in judged_studies(folder):
+        return read_table(output_path(folder, "collect", study=study)), folder
+    root = Path(plan.config.root)
+    trials = plan.searches[study].in_use_trials(root) if study in plan.searches else []
+    if not trials:
+        return None, folder
+    tables = [read_table(trial / MEASUREMENTS) for trial in trials]
+    return joined(tables), run_folder(root, f"{SEARCH}/{study}", "")
+
+
+def _read_pilots(table: pd.DataFrame | None, claims: StudyClaims, rows: Sequence[Claim]) -> Pilots:
     """The values of the pilot seeds; results of seeds below 1000 are no pilots."""
-    if study not in judged_studies(folder):
+    if table is None:
         return Pilots((), {}, frozenset())
-    table = read_table(output_path(folder, "collect", study=study))
     chosen = sorted({int(seed) for seed in table["seed"].dropna() if seed >= PILOT})
 
     def at_seeds(term: Term) -> Measured:

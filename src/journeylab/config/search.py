@@ -21,6 +21,7 @@ Setting = Annotated[
 """``training.learning_rate``; or ``a * b``: b is what is searched, divided by a."""
 _Value = Annotated[float, Field(gt=0.0, le=MOST), AsNumber]
 Values = Annotated[tuple[_Value, ...], Field(min_length=2), AfterValidator(distinct)]
+MetricName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.@/-]*$", max_length=100)]
 Index = tuple[int, ...]
 """A point of the grid: the place of each setting's value; beyond the ends where the grid grew."""
 
@@ -50,14 +51,14 @@ class Search(Frozen):
         AfterValidator(distinct),
     ]
     grid: Annotated[dict[Setting, Values], Field(min_length=1, max_length=3)]
-    metric: Name | dict[Name, Name]
+    metric: MetricName | dict[Name, MetricName]
     at: Mapping[Name, str | Annotated[int, Field(ge=-MOST, le=MOST)] | None] = {}
     best: Literal["highest", "lowest"]
     tie: Annotated[float, Field(ge=0.0)]
     seeds: Annotated[int, Field(ge=1, le=24)] = 2
     seeds_from: Annotated[int, Field(ge=1000, le=10**6)] = 1000
     rounds: Annotated[int, Field(ge=1, le=6)] = 3
-    curve: Name | None = None
+    curve: MetricName | None = None
     budgets: tuple[_Value, ...] = ()
 
     @model_validator(mode="after")

@@ -100,7 +100,7 @@ def describe_search(search: Mapping[str, Any]) -> str:
     metrics = [how.metric] if isinstance(how.metric, str) else dict.fromkeys(how.metric.values())
     pilots = how.pilots
     return (
-        f"{listed(settings)} searched by the pipeline, from one grid of {sizes} points for "
+        f"{listed(settings)} were searched by the pipeline, from one grid of {sizes} points for "
         f"{len(search['choices'])} runs, by {listed([m.replace('_', ' ') for m in metrics])} after "
         f"training on pilot seeds {pilots[0]} to {pilots[-1]}; the table of the search says where "
         "the settings in use are others"

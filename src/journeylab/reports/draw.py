@@ -79,7 +79,8 @@ def draw_results(
     names = results.names
     if results.search:
         own["search"] = tabulate_search(results, results.search)
-        names = names.model_copy(update={"tuning": describe_search(results.search)})
+        tuning = "; ".join(filter(None, (names.tuning, describe_search(results.search))))
+        names = names.model_copy(update={"tuning": tuning})
     tables = verdict_tables(results.verdicts) | own
     if fair := fairness(results.runs, names):
         tables["fairness"] = fair

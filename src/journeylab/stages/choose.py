@@ -119,15 +119,19 @@ def _read(
     table = read_table(folder / name / MEASUREMENTS, key)
     metric = search.metric_of(planned.run.split("/")[0])
     rows = table[table["metric"] == metric]
+    levels = ""
     for factor, level in search.at.items():
         column = rows[factor] if factor in rows else pd.Series(pd.NA, rows.index)
-        rows = rows[column.isna() if level is None else column == level]
+        chosen = rows[column.isna() if level is None else column == level]
+        if chosen.empty and not rows.empty:
+            levels = f"; {factor} is one of: {', '.join(map(str, column.unique()))}"
+        rows = chosen
     values = rows.groupby("seed")["value"]
     finished = [each.seed for each in record.seeds if each.status == "finished"]
     if set(values.groups) != set(finished) or (values.size() > 1).any():
         found = "no value" if rows.empty else "several values"
         free = [str(c) for c in rows if c not in _FIXED and rows[c].nunique() > 1]
-        choose_one = f"; choose a level of {', '.join(free)}" if free else ""
+        choose_one = f"; choose a level of {', '.join(free)}" if free else levels
         raise UserError(
             f"config.yaml: studies.{study}.search.at: {dict(search.at)}: {planned.run} has {found} "
             f"of {metric} for a seed{choose_one}"

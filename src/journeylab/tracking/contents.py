@@ -6,6 +6,7 @@ of its own, the parent of its seeds' runs, which is compared first.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import statistics
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from journeylab.config import build, canonical, leaves
 from journeylab.records import files, runs
@@ -176,6 +178,24 @@ def describe_study(root: Path, study: str, verdicts: StudyRows | None) -> str:
     while len(text) > _LONGEST:
         text = text.rpartition("\n")[0]
     return text
+
+
+def describe_trials(place: str, experiment: str, trials: Mapping[str, str]) -> str:
+    """What a search is, with a link to MLflow's comparison of its trials, or one for each arm.
+
+    ``trials`` maps the runs of trials to their arms.
+    """
+
+    def link(name: str, runs: Iterable[str]) -> str:
+        compared, of = (quote(json.dumps(each)) for each in (sorted(runs), [experiment]))
+        return f"[{name}](#/compare-runs?runs={compared}&experiments={of})"
+
+    head = f"Trials of the search of {place.rpartition('/')[2]}, in parallel coordinates\n\n"
+    whole = head + link("all trials", trials)
+    if len(whole) <= _LONGEST:
+        return whole
+    arms = dict.fromkeys(trials.values())
+    return head + ", ".join(link(arm, (r for r, of in trials.items() if of == arm)) for arm in arms)
 
 
 def flat_settings(settings: Mapping[str, Any]) -> dict[str, str]:

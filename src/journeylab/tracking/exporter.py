@@ -21,7 +21,14 @@ from journeylab.records import files, runs
 from journeylab.records.listing import find_files
 from journeylab.records.plans import plan_key
 from journeylab.records.stages import SEARCH
-from journeylab.tracking.contents import Chunk, describe_study, look_tags, medians, read_study
+from journeylab.tracking.contents import (
+    Chunk,
+    describe_study,
+    describe_trials,
+    look_tags,
+    medians,
+    read_study,
+)
 from journeylab.tracking.experiment import Experiment, now
 from journeylab.tracking.live import LIVE, LiveRuns
 from journeylab.tracking.store import LOCAL, Store, StoreError
@@ -306,11 +313,19 @@ class _Exporter(Experiment):
             held = self._held("", "study", "study")
         run = held[self.study]
         typeset, verdicts = self._typeset(), read_study(self.root, self.study)
-        description, looks = describe_study(self.root, self.study, verdicts), look_tags(verdicts)
+        looks, description = look_tags(verdicts), describe_study(self.root, self.study, verdicts)
+        if is_search := self.study.startswith(f"{SEARCH}/"):
+            trials = {
+                known.info.run_id: known.data.params["arm"]
+                for group in self.known.values()
+                for known in group
+                if known.data.tags["kind"] == "variant"
+            }
+            description = describe_trials(self.study, self.id, trials)
         hashes = [files.sha256(path) for path in typeset]
         content = plan_key({"description": description, "files": hashes, **looks})
         tag = f"content.{self.importer}"
-        shown = verdicts or typeset or _NOTE not in run.data.tags
+        shown = verdicts or typeset or _NOTE not in run.data.tags or is_search
         if shown and run.data.tags.get(tag) != content:
             for path in typeset:
                 self.upload(run, path, _FIGURES if path.parent.name == _FIGURES else "")

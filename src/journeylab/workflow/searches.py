@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -24,7 +24,7 @@ from journeylab.config import (
     with_values,
     without_values,
 )
-from journeylab.records.files import read_origin
+from journeylab.records.files import MEASUREMENTS, read_origin
 from journeylab.records.plans import Plan
 from journeylab.records.searches import (
     SearchRecord,
@@ -33,7 +33,7 @@ from journeylab.records.searches import (
     read_search,
     round_input,
 )
-from journeylab.records.stages import SEARCH, output_path, plan_path
+from journeylab.records.stages import SEARCH, output_path, plan_path, run_folder
 from journeylab.workflow.plans import Job, job_plans, make_plan
 
 FindRound = Callable[[str, int], str]
@@ -191,6 +191,16 @@ class StudySearch:
                 break
         return files
 
+    def in_use_trials(self, root: Path) -> list[Path]:
+        """The folders of the finished trials that have the settings of config.yaml."""
+        used = self.in_use()
+        folders = (
+            run_folder(root, f"{SEARCH}/{self.study}", folder)
+            for folder, (_, run, trial) in self.trials.items()
+            if trial.budget == 1.0 and _equal(self.search.values(trial.point), used[run])
+        )
+        return [folder for folder in folders if (folder / MEASUREMENTS).exists()]
+
     def recorded(self, root: Path) -> SearchRecord | None:
         """The search that evidence keeps. Raises UserError if its file is damaged."""
         path = evidence_of_search(root, self.study)
@@ -247,6 +257,10 @@ class StudySearch:
                 written = used.get(setting, math.nan)
                 if not math.isclose(written, value):
                     yield f"{name}: {setting} {written:g}, chosen {value:g}"
+
+
+def _equal(some: Mapping[str, float], others: Mapping[str, float]) -> bool:
+    return all(math.isclose(value, others[name]) for name, value in some.items())
 
 
 def find_searches(config: Config) -> dict[str, StudySearch]:

@@ -1,0 +1,104 @@
+"""A search of settings as jobs of the workflow: resumed after a kill, and nothing silent."""
+
+import re
+
+import pytest
+
+from journeylab.records.files import read_json
+from journeylab.records.searches import Choice, SearchRecord
+from journeylab.workflow.searches import find_searches
+
+from ..made import configured, kill, wait_for
+from .conftest import Copy
+
+RATE = "training.learning_rate"
+FIRST = "results/search/exp7/round-1.json"
+TRIAL = "results/search/exp7/native.A/learning_rate-0.004/seeds-1000-1001"
+SEARCH = {
+    "arms": ["native/A"],
+    "grid": {RATE: [0.004, 0.008]},
+    "metric": "hits@1",
+    "at": {"tier": "T1", "template": 0, "format": "text", "candidates": "all"},
+    "best": "highest",
+    "tie": 0.01,
+    "rounds": 1,
+    "budgets": [2],
+}
+
+
+def with_search(copy: Copy, **changed: object) -> None:
+    copy.configure(lambda config: config["studies"]["exp7"].update(search=SEARCH | changed))
+
+
+@pytest.mark.system
+def test_a_killed_search_is_resumed_and_no_change_of_it_is_silent(fresh: Copy) -> None:
+    copy = fresh
+    own = copy.rules("all")
+    with_search(copy)
+    assert copy.rules("all") == own  # no key of a study moves
+    process = copy.start("snakemake", "--cores", "1", "search_exp7")
+    wait_for(lambda: list(copy.path.glob("results/search/**/*.checkpoint*")), 300)
+    kill(process)
+    assert not (copy.path / FIRST).exists()
+    copy.snakemake("search_exp7")
+    record = read_json(copy.path / FIRST)
+    assert "Nothing to be done" in copy.snakemake("search_exp7").stderr
+    copy.run("mv", "results/search", "results/killed")
+    copy.snakemake("search_exp7")
+    assert read_json(copy.path / FIRST)["trials"] == record["trials"]
+
+    copy.run("rm", "-r", TRIAL)
+    lost = {job[:1] + job[2:] for job in copy.planned("search_exp7")}
+    trial = ("native.A", "learning_rate-0.004", "seeds-1000-1001")
+    assert lost - {("choose", "1"), ("choose", "2"), ("search_exp7",)} == {
+        ("train", *trial),
+        ("measure", *trial),
+    }
+    copy.snakemake("search_exp7")
+
+    with_search(copy, metric="mrr")
+    planned = copy.snakemake("-n", "search_exp7").stdout
+    assert re.findall(r"^  (\w+) .* of ", planned, re.MULTILINE) == ["choose"]
+
+
+def test_settings_and_code_that_moved_on_are_named() -> None:
+    search = find_searches(configured())["exp10"]
+    used = search.in_use()
+    record = SearchRecord(
+        study="exp10",
+        round=1,
+        search=search.search,
+        basis=search.basis,
+        trials=(),
+        choices={run: Choice(values=values, mean=0.5, folder="") for run, values in used.items()},
+        asked=(),
+    )
+    assert search.remarks(record) == []
+    older = record.model_copy(
+        update={"basis": {**search.basis, "code of train": "", "degree/sum.training.steps": 300}}
+    )
+    [line] = search.remarks(older)
+    assert line == (
+        "exp10: its search is older; changed: code of train, degree/sum.training.steps 300 → 400"
+    )
+    others = dict(record.choices)
+    others["digits/sum"] = Choice(values={RATE: 0.01, "model.spread": 0.3}, mean=0.6, folder="")
+    del others["degree/tree"]
+    [line] = search.remarks(record.model_copy(update={"choices": others}))
+    assert line == (
+        "exp10: not what its search chose: degree/tree was not searched; "
+        f"digits/sum: {RATE} 0.003, chosen 0.01"
+    )
+
+
+def test_a_search_of_nothing_is_refused(fresh: Copy) -> None:
+    for changed, words in (
+        ({"arms": ["native/Z"]}, "studies.exp7.search.arms: 'native/Z': no such trained run"),
+        ({"metric": "loss"}, "studies.exp7.search.metric: 'loss' is not measured after training"),
+        ({"grid": {"model.depth": [1, 2]}}, "native/A has no such number"),
+    ):
+        with_search(fresh, **changed)
+        done = fresh.snakemake("-n", "search_exp7", check=False)
+        assert done.returncode == 1
+        assert words in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 2
