@@ -25,11 +25,12 @@ def medians(
 ) -> Table:
     """Medians over the seeds that finished, by run or as ``by`` says, in all trained arms or some.
 
+    Where no arm is trained, all arms are shown.
     ``titles`` are the printed names of levels, by factor; those of arms and variants are known.
     The cell of the run axial/discrete below “Held-out” has the key ``axial-discrete.held-out``.
     Raises ValueError if there are several values of a seed in a cell.
     """
-    trained = [arm for arm, _ in results.present()]
+    trained = [arm for arm, _ in results.present()] or list(results.arms)
     known: dict[tuple[str, ...], dict[str, str]] = {}
     numbers: dict[str, float] = {}
     for head, (metric, where) in columns.items():
