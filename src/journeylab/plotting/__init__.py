@@ -15,6 +15,7 @@ from journeylab.plotting.plots import (
 from journeylab.plotting.results import RunName, StudyResults, Table, median, summary, table
 from journeylab.plotting.searches import (
     describe_search,
+    gain_of_longest,
     read_trials,
     tabulate_search,
     tabulate_trials,

@@ -107,6 +107,19 @@ def describe_search(search: Mapping[str, Any]) -> str:
     )
 
 
+def gain_of_longest(results: StudyResults) -> float | str:
+    """What the largest number of steps adds to the searched quantity of a run, at most.
+
+    “n/a” if no search of the pipeline tried other numbers of steps at its choices.
+    """
+    if results.search is None:
+        return "n/a"
+    sign = 1.0 if results.search["search"]["best"] == "highest" else -1.0
+    choices = [each for each in results.search["choices"].values() if len(each["curve"]) > 1]
+    gains = [sign * (each["curve"][-1]["value"] - each["mean"]) for each in choices]
+    return max(gains) if gains else "n/a"
+
+
 def _notes(search: Mapping[str, Any]) -> str:
     how = Search.model_validate(search["search"])
     pilots = how.pilots

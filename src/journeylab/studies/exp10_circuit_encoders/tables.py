@@ -13,11 +13,6 @@ from journeylab.studies.exp10_circuit_encoders.circuits import (
 from journeylab.studies.exp10_circuit_encoders.document import audit
 from journeylab.wording.typography import fixed
 
-_CHOSEN = plot.read_trials(__file__).query("chosen == '*'")
-_RUNS = _CHOSEN.astype({"value": float}).groupby(["arm", "variant"])["value"]
-GAIN = fixed(float((_RUNS.last() - _RUNS.first()).max()), 3)
-"""What twice the steps add to the accuracy of a judged encoder, at most."""
-
 _ENCODINGS: dict[str, tuple[str, dict[str, str], int]] = {
     "Encodings": ("distinct", {}, 0),
     "Polynomials per encoding": ("functions_per_encoding", {}, 0),
@@ -39,7 +34,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
     """What more training would add."""
-    return {"twice.most": GAIN}
+    return {"twice.most": plot.gain_of_longest(results)}
 
 
 def _encodings(results: StudyResults) -> Table:
