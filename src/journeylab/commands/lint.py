@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from journeylab.catalogue import discover, study_folder
+from journeylab.catalogue import discover, load, study_folder
 from journeylab.commands.results import CLAIMS, ROOT, current_register, end, read_text
 from journeylab.config import UserError, meant
 from journeylab.records.files import MANIFEST, read_json, read_origin, sha256
@@ -46,10 +46,21 @@ def lint(
     By default of paper/**/*.tex, response.yaml and the answers of all studies. A decimal is a
     remark: \result{exp7.2.effect} prints the current number instead. Unknown are keys and studies
     that do not exist. Stale are figures, tables and reports other than the current ones; of a study
-    whose report is not drawn they are not compared. Where no claims are registered in claims/, the
-    keys are those of every numbers.tex below the folder, and by default every .tex file is read.
+    whose report is not drawn they are not compared. Without arguments, settings that are not what a
+    search chose are remarks as well. Where no claims are registered in claims/, the keys are those
+    of every numbers.tex below the folder, and by default every .tex file is read.
     """
-    end(*lint_files(files or (), root))
+    remarks, mistakes = lint_files(files or (), root)
+    if not files and _is_registered():
+        from journeylab.workflow.searches import find_searches
+
+        for search in find_searches(load(Path("config.yaml"))).values():
+            remarks += search.remarks(search.recorded(root))
+    end(remarks, mistakes)
+
+
+def _is_registered() -> bool:
+    return any(CLAIMS.glob("exp*.yaml"))
 
 
 def lint_files(paths: Sequence[Path], root: Path) -> tuple[list[str], list[str]]:
@@ -57,7 +68,7 @@ def lint_files(paths: Sequence[Path], root: Path) -> tuple[list[str], list[str]]
 
     Raises UserError for a file that cannot be read.
     """
-    own = any(CLAIMS.glob("exp*.yaml"))
+    own = _is_registered()
     reports = _Reports(root) if own else _Judged()
     remarks, mistakes = [], []
     for path in paths or _usual(own=own):
