@@ -154,6 +154,7 @@ def config() -> dict[str, Any]:
     bridge = exp5["arms"]["bridge"] | {"draws": 2, "lengths": [3], "variants": ["rotation"]}
     exp5 |= {"arms": {"bridge": bridge}, "scales": {}}
     exp11 |= {"arms": {"sign": exp11["arms"]["sign"]}, "scales": {}, "datasets": {}}
+    del exp11["search"]
     chosen = {"exp1": exp1, "exp5": exp5, "exp11": exp11}
     return whole | {"scale": "quick", "studies": chosen, "tracking": {"enabled": False}}
 

@@ -21,7 +21,9 @@ Process = subprocess.Popen[str]
 
 
 def plans(copy: Copy) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in copy.path.glob("plans/**/[!.]*.json")}
+    """The plans; not the costs of jobs that went on before the workflow was halted."""
+    paths = copy.path.glob("plans/**/[!.]*.json")
+    return {path: path.read_bytes() for path in paths if path.suffixes == [".json"]}
 
 
 @contextmanager

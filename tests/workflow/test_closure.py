@@ -95,8 +95,8 @@ def test_every_stage_of_every_study_imports_only_the_code_of_its_plan(
 
 def test_a_stage_that_imports_undeclared_code_is_refused(project: Copy) -> None:
     """An edit of a module that a figure loads but its plan lacks would redraw nothing."""
-    table, declared = "src/journeylab/records/stages.py", '("settings", "metrics", "figures")'
-    project.edit(table, lambda text: text.replace(declared, '("settings", "metrics")'))
+    table, declared = "src/journeylab/records/stages.py", '("settings", "figures")'
+    project.edit(table, lambda text: text.replace(declared, '("settings",)'))
     done = project.snakemake("reports/exp5/manifest.json", check=False)
     assert done.returncode != 0
     log = (project.path / "logs/draw/exp5.log").read_text(encoding="utf-8")
