@@ -96,6 +96,8 @@ def test_a_search_of_nothing_is_refused(fresh: Copy) -> None:
         ({"arms": ["native/Z"]}, "studies.exp7.search.arms: 'native/Z': no such trained run"),
         ({"metric": "loss"}, "studies.exp7.search.metric: 'loss' is not measured after training"),
         ({"grid": {"model.depth": [1, 2]}}, "native/A has no such number"),
+        ({"grid": {"training.dropout": [0.5, 1.5]}}, "dropout-1.5 of native/A: 1 validation error"),
+        ({"budgets": [0.01]}, "steps-x0.01 of native/A: 1 validation error"),
     ):
         with_search(fresh, **changed)
         done = fresh.snakemake("-n", "search_exp7", check=False)

@@ -67,17 +67,26 @@ class StudySearch:
     def trials(self) -> dict[str, tuple[Job, str, Trial]]:
         """Every trial that a run may need: its job, run and point, by folder.
 
-        The folder is ``<arm>.<variant>/<point>/<seeds>``.
+        The folder is ``<arm>.<variant>/<point>/<seeds>``. The grid does not grow beyond what a
+        setting may be. Raises UserError for any other trial with settings that are refused.
         """
         [seeds] = chunks(self.search.pilots, len(self.search.pilots))
-        trials = {}
+        start, trials = self.search.start(), {}
         for run in self.runs:
             for trial in self.search.reachable(self.search.last):
                 settings = with_values(run.settings, self.search.values(trial.point))
                 training = settings["training"]
                 steps = max(1, round(training["steps"] * trial.budget))
                 settings["training"] = training | {"steps": steps}
-                job = trained_job(self.study, settings)
+                try:
+                    job = trained_job(self.study, settings)
+                except ValueError as error:
+                    if trial.point not in start:
+                        continue
+                    raise UserError(
+                        f"config.yaml: studies.{self.study}.search: {self.search.name(trial)} of "
+                        f"{run.arm}/{run.variant}: {error}"
+                    ) from None
                 tried = run._replace(settings=job.model_dump(mode="json"))
                 folder = f"{run.arm}.{run.variant}/{self.search.name(trial)}/{seeds}"
                 trials[folder] = Job(folder, seeds, tried), f"{run.arm}/{run.variant}", trial
