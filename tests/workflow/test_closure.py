@@ -85,8 +85,9 @@ def test_every_stage_of_every_study_imports_only_the_code_of_its_plan(
         stages |= {path.name.split(".")[0] for path in project.path.glob("plans/exp*/*.cost.json")}
         runs = project.path.glob("plans/exp*/*/*/*/*.cost.json")
         stages |= {path.name.split(".")[0] for path in runs}
-    # tests/workflow/test_looks.py runs looks
-    assert stages == set(STAGES) - {"fetch", "generate", "restore", "look", "respond", "index"}
+    # tests/workflow/test_looks.py runs looks, test_search.py choices
+    shared = {"fetch", "generate", "restore", "look", "choose", "respond", "index"}
+    assert stages == set(STAGES) - shared
     reports = {
         path.stem for project in (finished, copy) for path in project.path.glob("reports/exp*.pdf")
     }

@@ -15,6 +15,7 @@ from journeylab.config import (
     RunSettings,
     Search,
     StudySettings,
+    TrainedArm,
     Trial,
     UserError,
     accepted,
@@ -151,7 +152,11 @@ class StudySearch:
     def check(self, file: str) -> None:
         """Refuse runs, settings and a metric that the study does not have; raises UserError."""
         at = f"{file}: studies.{self.study}.search"
-        trained = [f"{arm}/{variant}" for arm, variant in self.settings.trained()]
+        trained = [
+            f"{name}/{variant}"  # also those that are switched off
+            for name, arm in self.settings.arms.items()
+            for variant in (arm.variants if isinstance(arm, TrainedArm) else ())
+        ]
         known = [*dict.fromkeys(name.split("/")[0] for name in trained), *trained]
         for name in self.search.arms:
             if name not in known:
