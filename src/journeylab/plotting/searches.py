@@ -9,8 +9,9 @@ import pandas as pd
 
 from journeylab.config import Search
 from journeylab.plotting.results import StudyResults, Table
+from journeylab.wording.effects import run_text
 from journeylab.wording.typography import short
-from journeylab.wording.verdicts import listed
+from journeylab.wording.verdicts import capital, listed
 
 
 def read_trials(module: str | Path) -> pd.DataFrame:
@@ -70,14 +71,13 @@ def tabulate_search(results: StudyResults, searched: Mapping[str, Any]) -> Table
         used = searched["in_use"].get(run)
         same = used is not None and _equal(used, chosen["values"])
         tried = [
-            f"{_point(each['values'])}: {_value(each['mean'])}"
+            f"{_point(each['values'])}: {_value(each['mean'])}".replace(" ", "\u00a0")
             for each in searched["trials"]
             if each["run"] == run and each["steps"] == _steps(searched, chosen)
         ]
         rows.append(
             {
-                "Arm": results.arms.get(arm, arm),
-                "Model": results.labels.get(variant, variant),
+                "Run": run_text(arm, variant, results.labels, results.arms),
                 "Chosen": _point(chosen["values"]),
                 "Value": _value(chosen["mean"]),
                 "In use": "the same" if same else _point(used or {}) or "not searched",
@@ -86,8 +86,6 @@ def tabulate_search(results: StudyResults, searched: Mapping[str, Any]) -> Table
             }
         )
     frame = pd.DataFrame(rows)
-    if frame["Arm"].nunique() == 1:
-        frame = frame.drop(columns="Arm")
     caption = f"Search of {listed(settings)}."
     return Table(frame, ("Value",), caption=caption, notes=_notes(searched))
 
@@ -132,7 +130,7 @@ def _notes(search: Mapping[str, Any]) -> str:
     edges = [run for run, chosen in search["choices"].items() if chosen["untried"]]
     if edges:
         notes += f" At the edge of what was tried: {listed(edges)}."
-    return " ".join((notes, *(f"{remark[0].upper()}{remark[1:]}." for remark in search["remarks"])))
+    return notes + "".join(f" {capital(each)}." for each in search["outdated"])
 
 
 def _steps(search: Mapping[str, Any], chosen: Mapping[str, Any]) -> int:

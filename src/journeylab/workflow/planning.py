@@ -580,7 +580,7 @@ class WorkflowPlan:
         if search is None or record is None:
             return None
         kept = record.model_dump(mode="json", exclude={"basis", "asked", "round"})
-        return kept | {"remarks": search.remarks(record), "in_use": search.in_use()}
+        return kept | {"outdated": search.outdated(record), "in_use": search.in_use()}
 
     @cached_property
     def _citation(self) -> Mapping[str, Any]:

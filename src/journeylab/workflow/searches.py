@@ -238,18 +238,21 @@ class StudySearch:
         if record is None:
             made = f"snakemake --cores 2 search_{self.study}; journeylab evidence add {self.study}"
             return [f"{self.study}: no search is recorded: {made}"]
-        lines = []
-        if changed := changed_basis(record, self.basis):
-            more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
-            lines.append(
-                f"{self.study}: its search is older; changed: {', '.join(changed[:3])}{more}"
-            )
+        lines = self.outdated(record)
         differing = list(self.differing(record))
         if differing:
             first = "; ".join(differing[:2])
             more = f" and {len(differing) - 2} more" if len(differing) > 2 else ""
             lines.append(f"{self.study}: not what its search chose: {first}{more}")
         return lines
+
+    def outdated(self, record: SearchRecord) -> list[str]:
+        """A line about what changed since a search; none if nothing did."""
+        changed = changed_basis(record, self.basis)
+        if not changed:
+            return []
+        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+        return [f"{self.study}: its search is older; changed: {', '.join(changed[:3])}{more}"]
 
     def in_use(self) -> dict[str, dict[str, float]]:
         """The values of the searched settings in config.yaml, by run."""
