@@ -76,7 +76,7 @@ def test_the_commands_of_the_tutorial_give_its_results(checkout: Copy) -> None:
     for name in ("exp99/tables/accuracy.tex", "exp99/figures/surprise.pdf", "sources.tex"):
         assert (checkout.path / "build/paper" / name).exists()
     table = (checkout.path / "build/paper/exp99/tables/search.tex").read_text(encoding="ascii")
-    assert table.count("0.03: ") == 4
+    assert table.count("0.03:") == 4
     check_the_new_study_is_independent(checkout)
 
 

@@ -1,0 +1,60 @@
+"""The table of a search says what was chosen, what is used, and where training was best."""
+
+import pandas as pd
+
+from journeylab.catalogue import printed_names
+from journeylab.config import StudySettings
+from journeylab.plotting import StudyResults, gain_of_longest, tabulate_search
+
+RATE = "training.learning_rate"
+SEARCH = {
+    **{"arms": ["degree"], "grid": {RATE: [0.01, 0.03]}, "metric": "accuracy", "best": "highest"},
+    **{"tie": 0.01, "budgets": [2]},
+}
+
+
+def trial(run: str, rate: float, mean: float | None, steps: int = 100) -> dict:
+    return {
+        **{"run": run, "values": {RATE: rate}, "mean": mean, "steps": steps},
+        "folder": f"{run}-{rate}-{steps}",
+    }
+
+
+def choice(run: str, rate: float, mean: float, longer: float) -> dict:
+    curve = [{"step": 100, "value": mean}, {"step": 200, "value": longer}]
+    return {
+        **{"values": {RATE: rate}, "mean": mean, "folder": f"{run}-{rate}-100", "untried": []},
+        "curve": curve,
+    }
+
+
+def results() -> StudyResults:
+    first, second = "degree/sum", "degree/tree"
+    searched = {
+        "search": SEARCH,
+        "trials": [
+            *(trial(first, 0.01, 0.5), trial(first, 0.03, 0.6), trial(first, 0.03, 0.605, 200)),
+            *(trial(second, 0.01, None), trial(second, 0.03, 0.7), trial(second, 0.03, 0.8, 200)),
+        ],
+        "choices": {first: choice(first, 0.03, 0.6, 0.605), second: choice(second, 0.03, 0.7, 0.8)},
+        "in_use": {first: {RATE: 0.03}, second: {RATE: 0.1}},
+        "outdated": ["exp10: its search is older; changed: code of train"],
+    }
+    names = printed_names("exp10")
+    return StudyResults("exp10", StudySettings(), pd.DataFrame(), names, search=searched)
+
+
+def test_a_search_is_printed_whole() -> None:
+    of = results()
+    table = tabulate_search(of, of.search)
+    rows = table.frame.map(lambda cell: cell.replace("\xa0", " ").replace("\u202f", ""))
+    assert rows["Run"].tolist() == ["sum (document), degree", "child-sum tree, degree"]
+    assert rows["In use"].tolist() == ["the same", "0.1"]
+    # within the tie the earlier step is the best
+    assert rows["Best at step"].tolist() == ["100 of 200", "200 of 200"]
+    assert rows.iloc[:, -1].tolist() == ["0.01: 0.5; 0.03: 0.6", "0.01: failed; 0.03: 0.7"]
+    assert table.notes.endswith("Exp10: its search is older; changed: code of train.")
+
+
+def test_longer_training_gains_what_the_worst_choice_lacks() -> None:
+    assert round(gain_of_longest(results()), 6) == 0.1
