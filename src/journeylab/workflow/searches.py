@@ -241,9 +241,8 @@ class StudySearch:
         lines = self.outdated(record)
         differing = list(self.differing(record))
         if differing:
-            first = "; ".join(differing[:2])
-            more = f" and {len(differing) - 2} more" if len(differing) > 2 else ""
-            lines.append(f"{self.study}: not what its search chose: {first}{more}")
+            count = f"{len(differing)} of {len(self.runs)} runs"
+            lines.append(f"{self.study}: {count} have not what its search chose, as {differing[0]}")
         return lines
 
     def outdated(self, record: SearchRecord) -> list[str]:
@@ -264,16 +263,19 @@ class StudySearch:
         }
 
     def differing(self, record: SearchRecord) -> Iterator[str]:
-        """The settings that are not what was chosen: “degree/sum: model.spread 0.3, chosen 0.1”."""
+        """The runs that have not what was chosen: “degree/sum: model.spread 0.3, chosen 0.1”."""
         for name, used in self.in_use().items():
             choice = record.choices.get(name)
             if choice is None:
                 yield f"{name} was not searched"
                 continue
-            for setting, value in choice.values.items():
-                written = used.get(setting, math.nan)
-                if not math.isclose(written, value):
-                    yield f"{name}: {setting} {written:g}, chosen {value:g}"
+            others = (
+                f"{setting} {used.get(setting, math.nan):g}, chosen {value:g}"
+                for setting, value in choice.values.items()
+                if not math.isclose(used.get(setting, math.nan), value)
+            )
+            if line := "; ".join(others):
+                yield f"{name}: {line}"
 
 
 def _equal(some: Mapping[str, float], others: Mapping[str, float]) -> bool:
