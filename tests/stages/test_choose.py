@@ -1,12 +1,13 @@
 """What a search chooses, and which trials it asks for."""
 
+import json
 import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journeylab.config import Search, Trial, read_setting, with_values
+from journeylab.config import Search, Trial, canonical, read_setting, with_values
 from journeylab.records.searches import TrialResult
 from journeylab.stages.choose import choose
 
@@ -115,6 +116,16 @@ def test_budgets_are_tried_at_the_choice_alone_and_last():
     assert [(point.step, round(point.value, 6)) for point in choice.curve] == [
         *((50, 0.05), (100, 0.1), (200, 0.2)),
     ]
+
+
+def test_points_mean_the_same_in_a_plan_whose_keys_are_sorted():
+    how = search()
+    planned = Search.model_validate(json.loads(canonical(how.model_dump(mode="json"))))
+    trials = list(how.reachable(2))
+    assert [planned.values(trial.point) for trial in trials] == [
+        how.values(trial.point) for trial in trials
+    ]
+    assert list(planned.grid) == list(how.grid) != sorted(how.grid)
 
 
 def test_the_grid_grows_by_the_ratio_of_its_outermost_values():

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    StringConstraints,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
 from journeylab.config.fields import MOST, AsNumber, Frozen, Name, distinct
 
@@ -72,6 +79,16 @@ class Search(Frozen):
                 "the training loss; or budgets, as in [0.5, 2]"
             )
         return self
+
+    @field_validator("grid", mode="before")
+    @classmethod
+    def _as_mapping(cls, written: Any) -> Any:
+        return dict(written) if isinstance(written, list) else written
+
+    @field_serializer("grid")
+    def _in_order(self, grid: dict[str, tuple[float, ...]]) -> list[tuple[str, tuple[float, ...]]]:
+        """As pairs: points are indices in this order, and plans sort the keys of mappings."""
+        return list(grid.items())
 
     @property
     def last(self) -> int:

@@ -71,16 +71,16 @@ def tabulate_search(results: StudyResults, searched: Mapping[str, Any]) -> Table
         used = searched["in_use"].get(run)
         same = used is not None and _equal(used, chosen["values"])
         tried = [
-            f"{_point(each['values'])}: {_value(each['mean'])}".replace(" ", "\u00a0")
+            f"{_point(search, each['values'])}: {_value(each['mean'])}".replace(" ", "\u00a0")
             for each in searched["trials"]
             if each["run"] == run and each["steps"] == _steps(searched, chosen)
         ]
         rows.append(
             {
                 "Run": run_text(arm, variant, results.labels, results.arms),
-                "Chosen": _point(chosen["values"]),
+                "Chosen": _point(search, chosen["values"]),
                 "Value": _value(chosen["mean"]),
-                "In use": "the same" if same else _point(used or {}) or "not searched",
+                "In use": "the same" if same else _point(search, used) if used else "not searched",
                 "Best at step": _best_step(search, chosen["curve"]),
                 f"All points, {' × '.join(settings)}: value": "; ".join(tried),
             }
@@ -151,8 +151,8 @@ def _equal(used: Mapping[str, float], chosen: Mapping[str, float]) -> bool:
     return all(math.isclose(used.get(name, math.nan), value) for name, value in chosen.items())
 
 
-def _point(values: Mapping[str, float]) -> str:
-    return " × ".join(f"{value:g}" for value in values.values())
+def _point(search: Search, values: Mapping[str, float]) -> str:
+    return " × ".join(f"{values[setting]:g}" for setting in search.grid)
 
 
 def _value(mean: float | None) -> str:

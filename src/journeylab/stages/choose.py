@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from journeylab.config import Search, Trial, UserError
+from journeylab.config import Search, Trial, UserError, read_setting
 from journeylab.records.evidence import CURVES
 from journeylab.records.files import MEASUREMENTS, read_table, verify_files, write_json
 from journeylab.records.runs import read_run
@@ -142,7 +142,7 @@ def _read(
         folder=name,
         run=planned.run,
         index=planned.trial.point,
-        values=search.values(planned.trial.point),
+        values={setting: read_setting(record.settings, setting) for setting in search.grid},
         steps=record.settings["training"]["steps"],
         key=key,
         results=results,
