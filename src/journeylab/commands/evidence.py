@@ -70,9 +70,7 @@ def check(
         typer.echo(f"{_summary(study, recorded, needed)}{f'; {others}' if others else ''}")
         if study in plan.searches:
             search = plan.searches[study]
-            for remark in search.remarks(search.recorded(Path(plan.config.root))) or [
-                f"{study}: its search is current"
-            ]:
+            for remark in search.remarks(search.recorded) or [f"{study}: its search is current"]:
                 typer.echo(remark)
     end((), [f"error: {line}" for line in damaged])
 
@@ -134,7 +132,7 @@ def _add_study(plan: WorkflowPlan, study: str) -> list[str]:
 
 def _add_search(plan: WorkflowPlan, study: str, root: Path) -> None:
     """Keep the search of a study, if its last round was made with the current plans."""
-    made = plan.searches[study].finished(root) if study in plan.searches else None
+    made = plan.searches[study].finished() if study in plan.searches else None
     if made is None:
         return
     path, content = evidence_of_search(root, study), made.read_bytes()

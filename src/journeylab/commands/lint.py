@@ -54,8 +54,8 @@ def lint(
     if not files and _is_registered():
         from journeylab.workflow.searches import find_searches
 
-        for search in find_searches(load(Path("config.yaml"))).values():
-            remarks += search.remarks(search.recorded(root))
+        for search in find_searches(load(Path("config.yaml"), {"root": str(root)})).values():
+            remarks += search.remarks(search.recorded)
     end(remarks, mistakes)
 
 

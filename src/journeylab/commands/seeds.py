@@ -191,7 +191,7 @@ def _pilot_table(plan: WorkflowPlan, study: str, folder: Path) -> tuple[pd.DataF
     if study in judged_studies(folder):
         return read_table(output_path(folder, "collect", study=study)), folder
     root = Path(plan.config.root)
-    trials = plan.searches[study].in_use_trials(root) if study in plan.searches else []
+    trials = plan.searches[study].in_use_trials() if study in plan.searches else []
     if not trials:
         return None, folder
     tables = [read_table(trial / MEASUREMENTS) for trial in trials]

@@ -23,7 +23,14 @@ from journeylab.config.fields import (
 from journeylab.config.grids import at_scale
 from journeylab.config.reading import canonical, check_plain, leaves, parse_yaml, read_yaml
 from journeylab.config.root import ONCE, Config, chunk_seeds, chunks
-from journeylab.config.search import Search, Trial, read_setting, with_values, without_values
+from journeylab.config.search import (
+    Search,
+    Trial,
+    read_setting,
+    same_values,
+    with_values,
+    without_values,
+)
 from journeylab.config.study import (
     Arms,
     ArmSettings,

@@ -203,6 +203,11 @@ def read_setting(settings: Mapping[str, Any], setting: str) -> float:
     return value
 
 
+def same_values(some: Mapping[str, float], others: Mapping[str, float]) -> bool:
+    """Whether others have all values of some, up to rounding."""
+    return all(math.isclose(others.get(name, math.nan), value) for name, value in some.items())
+
+
 def with_values(settings: Mapping[str, Any], values: Mapping[str, float]) -> dict[str, Any]:
     """Settings of a run with the values of a point."""
     changed = dict(settings)

@@ -1,13 +1,12 @@
 """The table of a search of hyperparameters: what was tried on pilot seeds, and what was chosen."""
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from journeylab.config import Search
+from journeylab.config import Search, same_values
 from journeylab.plotting.results import StudyResults, Table
 from journeylab.wording.effects import run_text
 from journeylab.wording.typography import short
@@ -69,7 +68,7 @@ def tabulate_search(results: StudyResults, searched: Mapping[str, Any]) -> Table
     for run, chosen in searched["choices"].items():
         arm, _, variant = run.partition("/")
         used = searched["in_use"].get(run)
-        same = used is not None and _equal(used, chosen["values"])
+        same = used is not None and same_values(chosen["values"], used)
         tried = [
             f"{_point(search, each['values'])}: {_value(each['mean'])}".replace(" ", "\u00a0")
             for each in searched["trials"]
@@ -145,10 +144,6 @@ def _best_step(search: Search, curve: Sequence[Mapping[str, float]]) -> str:
     best = (max if search.best == "highest" else min)(point["value"] for point in curve)
     at = min(point["step"] for point in curve if abs(point["value"] - best) <= search.tie)
     return f"{at:,} of {max(point['step'] for point in curve):,}".replace(",", "\u202f")
-
-
-def _equal(used: Mapping[str, float], chosen: Mapping[str, float]) -> bool:
-    return all(math.isclose(used.get(name, math.nan), value) for name, value in chosen.items())
 
 
 def _point(search: Search, values: Mapping[str, float]) -> str:

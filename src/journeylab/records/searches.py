@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from journeylab.config import Frozen, Search, build
-from journeylab.records.evidence import differences
 from journeylab.records.files import read_json
 from journeylab.records.stages import SEARCH
 
@@ -83,8 +82,3 @@ def evidence_of_search(root: Path, study: str) -> Path:
 def read_search(path: Path, key: str | None = None) -> SearchRecord:
     """Read the record of a round. Raises UserError if it is missing, damaged or of another plan."""
     return build(SearchRecord, read_json(path, key), str(path))
-
-
-def changed_basis(record: SearchRecord, basis: Mapping[str, Any]) -> list[str]:
-    """What changed since a search that its trials depend on, in words."""
-    return list(differences(record.basis, basis))

@@ -207,7 +207,7 @@ class WorkflowPlan:
         for place in scope.studies if scope else self.studies:
             search = self.searches.get(search_of(place) or place)
             if search and self.config.scale != "quick":
-                lines += search.remarks(search.recorded(root))
+                lines += search.remarks(search.recorded)
         return lines + evidence_warnings(self.evidence, self.config.evidence)
 
     def _exploratory(self, studies: Iterable[str]) -> Iterator[str]:
@@ -576,7 +576,7 @@ class WorkflowPlan:
     def _search(self, study: str) -> dict[str, Any] | None:
         """What evidence keeps of the search of a study, and what changed since."""
         search = self.searches.get(study)
-        record = search.recorded(Path(self.config.root)) if search else None
+        record = search.recorded if search else None
         if search is None or record is None:
             return None
         kept = record.model_dump(mode="json", exclude={"basis", "asked", "round"})

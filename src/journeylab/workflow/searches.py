@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -22,14 +22,15 @@ from journeylab.config import (
     chunks,
     leaves,
     read_setting,
+    same_values,
     with_values,
     without_values,
 )
+from journeylab.records.evidence import differences
 from journeylab.records.files import MEASUREMENTS, read_origin
 from journeylab.records.plans import Plan
 from journeylab.records.searches import (
     SearchRecord,
-    changed_basis,
     evidence_of_search,
     read_search,
     round_input,
@@ -54,6 +55,11 @@ class StudySearch:
     settings: StudySettings
     config: Config
     search: Search
+
+    @property
+    def root(self) -> Path:
+        """The folder with results and evidence."""
+        return Path(self.config.root)
 
     @cached_property
     def runs(self) -> list[RunSettings]:
@@ -205,26 +211,27 @@ class StudySearch:
                 break
         return files
 
-    def in_use_trials(self, root: Path) -> list[Path]:
+    def in_use_trials(self) -> list[Path]:
         """The folders of the finished trials that have the settings of config.yaml."""
         used = self.in_use()
         folders = (
-            run_folder(root, f"{SEARCH}/{self.study}", folder)
+            run_folder(self.root, f"{SEARCH}/{self.study}", folder)
             for folder, (_, run, trial) in self.trials.items()
-            if trial.budget == 1.0 and _equal(self.search.values(trial.point), used[run])
+            if trial.budget == 1.0 and same_values(self.search.values(trial.point), used[run])
         )
         return [folder for folder in folders if (folder / MEASUREMENTS).exists()]
 
-    def recorded(self, root: Path) -> SearchRecord | None:
+    @cached_property
+    def recorded(self) -> SearchRecord | None:
         """The search that evidence keeps. Raises UserError if its file is damaged."""
-        path = evidence_of_search(root, self.study)
+        path = evidence_of_search(self.root, self.study)
         return read_search(path) if path.exists() else None
 
-    def finished(self, root: Path) -> Path | None:
+    def finished(self) -> Path | None:
         """The last round of the search that was made with the current plans."""
         keys = {path: plan.key for path, plan in self.plans() if plan.stage == "choose"}
         for number in range(1, self.search.last + 1):
-            path = output_path(root, "choose", study=self.study, round=number)
+            path = output_path(self.root, "choose", study=self.study, round=number)
             key = keys[plan_path("choose", study=self.study, round=number)]
             origin = read_origin(path) if path.exists() else None
             if origin is None or origin.plan_key != key:
@@ -247,7 +254,7 @@ class StudySearch:
 
     def outdated(self, record: SearchRecord) -> list[str]:
         """A line about what changed since a search; none if nothing did."""
-        changed = changed_basis(record, self.basis)
+        changed = list(differences(record.basis, self.basis))
         if not changed:
             return []
         more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
@@ -276,10 +283,6 @@ class StudySearch:
             )
             if line := "; ".join(others):
                 yield f"{name}: {line}"
-
-
-def _equal(some: Mapping[str, float], others: Mapping[str, float]) -> bool:
-    return all(math.isclose(value, others[name]) for name, value in some.items())
 
 
 def find_searches(config: Config) -> dict[str, StudySearch]:
