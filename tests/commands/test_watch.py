@@ -340,3 +340,24 @@ def test_a_terminal_is_refreshed_until_a_signal(root, ending):
                 pass
     assert watching.communicate()[1] == b""
     assert watching.returncode == 0
+
+
+def test_a_signal_in_a_finaliser_ends_the_block_all_the_same():
+    block = """
+import signal, time
+from journeylab.commands.watch import until_ended
+
+class Finalised:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+
+with until_ended():
+    Finalised()
+    print("goes on", flush=True)
+    time.sleep(30)
+    print("was not ended")
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", block], capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "goes on\n", "")

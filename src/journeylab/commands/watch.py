@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -53,13 +54,27 @@ def watch(
 
 @contextlib.contextmanager
 def until_ended() -> Iterator[None]:
-    """Run the block until SIGINT or SIGTERM ends it, which is no error."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Run the block until SIGINT or SIGTERM ends it, which is no error.
+
+    Python drops an exception that is raised while a finaliser runs; such an interrupt is repeated.
+    """
+
+    def repeat(dropped: "sys.UnraisableHookArgs") -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+        else:
+            reported(dropped)
+
+    reported, sys.unraisablehook = sys.unraisablehook, repeat
+    ending = (signal.SIGTERM, signal.SIGALRM)
+    before = [signal.signal(each, signal.default_int_handler) for each in ending]
     try:
         with contextlib.suppress(KeyboardInterrupt):
             yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        sys.unraisablehook = reported
+        for each, handler in zip(ending, before, strict=True):
+            signal.signal(each, handler)
 
 
 def show(activity: Activity, project: Path = Path()) -> Group:
