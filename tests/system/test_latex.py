@@ -141,7 +141,12 @@ def test_the_skeleton_manuscript_links_results_to_their_source(drawn, tmp_path, 
 def test_any_text_in_a_cell_compiles(tmp_path):
     rng = np.random.default_rng(0)
     ranges = [(0x20, 0x7F), (0xA0, 0x100), (0x370, 0x400), (0x2000, 0x2300), (0x4E00, 0x4E20)]
-    characters = [chr(c) for low, high in ranges for c in range(low, high)]
+    characters = [chr(c) for low, high in ranges for c in range(low, high)] + [
+        "✓",
+        "ĝ",
+        "ᵀ",
+        "x\u0302",
+    ]
     mixed = ["".join(rng.permutation(characters)[:12]) for _ in range(40)]
     words = ["[x]", "--", "\\\\", "\\end{table}", "%", "a\n\nb", "`` ''", "_^", "~", "\\input{x}"]
     frame = pd.DataFrame({"& head": mixed + words})

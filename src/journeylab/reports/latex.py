@@ -4,8 +4,10 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from functools import reduce
 
 import pandas as pd
+from matplotlib._mathtext_data import tex2uni
 
 from journeylab.config import UserError
 from journeylab.plotting.results import Table
@@ -22,24 +24,39 @@ _SPECIAL |= {
     "|": r"\textbar{}",
     '"': r"\textquotedblright{}",
 }
-_MATHS = {"−": "-", "×": r"\times", "·": r"\cdot", "±": r"\pm", "≤": r"\leq", "≥": r"\geq"}
-_MATHS |= {
-    "≠": r"\neq",
-    "≈": r"\approx",
-    "≡": r"\equiv",
-    "∼": r"\sim",
-    "↔": r"\leftrightarrow",
-    "∞": r"\infty",
+_KERNEL = re.compile(
+    r"""
+    times|pm|div|neg|leq|geq|neq|approx|equiv|sim|simeq|cong|propto|ll|gg|subset|subseteq|
+    supset|supseteq|in|ni|cup|cap|emptyset|wedge|vee|forall|exists|otimes|oplus|odot|circ|star|
+    infty|nabla|partial|sum|prod|int|perp|parallel|Vert|langle|rangle|lceil|rceil|lfloor|rfloor|
+    top|bot|prime|leftarrow|rightarrow|uparrow|downarrow|leftrightarrow|mapsto|Leftarrow|
+    Rightarrow|Leftrightarrow|dagger|ddagger|ell|bigcirc|Gamma|Delta|Theta|Lambda|Xi|Pi|Sigma|
+    Upsilon|Phi|Psi|Omega|alpha|beta|gamma|delta|varepsilon|zeta|eta|theta|iota|kappa|lambda|mu|
+    nu|xi|pi|rho|sigma|tau|upsilon|phi|varphi|chi|psi|omega|vartheta|varsigma|hbar|aleph|wp|
+    imath|jmath|Re|Im
+    """,
+    re.VERBOSE,
+)
+"""Names that LaTeX knows without a package."""
+_MATHS = {chr(code): rf"\{name}" for name, code in tex2uni.items() if _KERNEL.fullmatch(name)}
+_MATHS |= {"−": "-", "·": r"\cdot", "•": r"\bullet", "√": r"\surd", "✗": r"\times"}
+_MATHS |= {"″": r"{}^{\prime\prime}", "′": r"{}^{\prime}", "°": r"{}^{\circ}", "∆": r"\Delta"}
+_ABSENT = {"mho", "sqsubset", "sqsupset", "unlhd", "unrhd", "Join"}
+"""Names that LaTeX defines as an error without a package."""
+_PACKAGED = {
+    chr(code): rf"\{name}"
+    for name, code in tex2uni.items()
+    if name.isalpha() and name not in _ABSENT and unicodedata.category(chr(code)) in ("Sm", "So")
 }
-_MATHS |= {"∈": r"\in", "∘": r"\circ", "√": r"\surd", "∑": r"\sum", "Σ": r"\Sigma"}
-_MATHS |= {"Δ": r"\Delta", "′": r"{}^{\prime}", "″": r"{}^{\prime\prime}", "‖": r"\Vert"}
-_MATHS |= {"→": r"\rightarrow", "←": r"\leftarrow", "α": r"\alpha", "β": r"\beta"}
-_MATHS |= {"γ": r"\gamma", "δ": r"\delta", "ε": r"\varepsilon", "θ": r"\theta"}
-_MATHS |= {"κ": r"\kappa", "λ": r"\lambda", "μ": r"\mu", "π": r"\pi", "ρ": r"\rho"}
-_MATHS |= {"σ": r"\sigma", "τ": r"\tau", "φ": r"\varphi", "ω": r"\omega"}
-_MATHS |= {"½": r"\frac{1}{2}", "✓": r"\surd", "✗": r"\times", "∂": r"\partial", "∇": r"\nabla"}
-_RAISED = dict(zip("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹ᵀ", "-+0123456789T", strict=True))
-_LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
+_SHAPES = {"<super>": "{{}}^{{{}}}", "<sub>": "{{}}_{{{}}}", "<font>": r"\mathbf{{{}}}"}
+_SHAPES |= {"<fraction>": r"\frac{{{}}}{{{}}}"}
+_ACCENTS = dict(
+    zip(
+        "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0323\u0327",
+        "`'^~=u.\"rHvdc",
+        strict=True,
+    )
+)
 _TEXT = {
     "–": "--",
     "—": "---",
@@ -48,10 +65,24 @@ _TEXT = {
     "”": "''",
     "‘": "`",
     "’": "'",
+    "ß": r"\ss{}",
+    "ø": r"\o{}",
+    "Ø": r"\O{}",
+    "æ": r"\ae{}",
+    "Æ": r"\AE{}",
+    "œ": r"\oe{}",
+    "Œ": r"\OE{}",
+    "ł": r"\l{}",
+    "Ł": r"\L{}",
+    "§": r"\S{}",
+    "¶": r"\P{}",
+    "©": r"\copyright{}",
     "\u00a0": "~",
     "\u202f": r"\,",
     "\u2009": r"\,",
 }
+_CHARACTER = re.compile("[A-Za-z][\u0300-\u036f]+|.", re.DOTALL)
+"""A character, or a letter with its accents."""
 _KEY = re.compile(r"[A-Za-z0-9_.=-]+")
 
 _SMALL = "\\footnotesize\n\\setlength{\\tabcolsep}{3.5pt}\n"
@@ -75,10 +106,10 @@ _HEAD = r"""% Written by journeylab; changes will be overwritten.
 def escape(text: str) -> str:
     """Text that pdflatex prints as it is, inside a paragraph or a table cell.
 
-    Symbols become mathematics, white space a space, and a character without a LaTeX form its code
-    point, as in U+4E2D: nothing is dropped and nothing is executed.
+    Symbols become mathematics, white space a space, and a character without a LaTeX form its name
+    in Unicode, in brackets: nothing is dropped and nothing is executed.
     """
-    return "".join(_escape_character(character) for character in text)
+    return "".join(map(_escape_character, _CHARACTER.findall(text)))
 
 
 def latex_table(table: Table, label: str) -> str:
@@ -139,24 +170,21 @@ def _escape_character(character: str) -> str:
         return _TEXT[character]
     if character in _MATHS:
         return rf"\ensuremath{{{_MATHS[character]}}}"
-    if character in _RAISED:
-        return rf"\ensuremath{{{{}}^{{{_RAISED[character]}}}}}"
-    if character in _LOWERED:
-        return rf"\ensuremath{{{{}}_{{{_LOWERED[character]}}}}}"
     if character.isspace():
         return " "
-    if " " <= character <= "~":
+    if character.isascii() and character.isprintable():
         return character
-    if unicodedata.category(character).startswith("L") and character <= "\u017f":
-        return _accented(character)
-    return rf"\texttt{{U+{ord(character):04X}}}"
-
-
-def _accented(character: str) -> str:
-    """A Latin letter by its base and accent, so that the file stays ASCII."""
-    accents = dict(zip("\u0300\u0301\u0302\u0303\u0308\u0327\u030a", "`'^~\"cr", strict=True))
-    parts = unicodedata.normalize("NFD", character)
-    if len(parts) == 2 and parts[1] in accents:
-        return rf"\{accents[parts[1]]}{{{parts[0]}}}"
-    letters = {"ß": r"\ss{}", "ø": r"\o{}", "Ø": r"\O{}", "æ": r"\ae{}", "Æ": r"\AE{}"}
-    return letters.get(character, rf"\texttt{{U+{ord(character):04X}}}")
+    kind = unicodedata.decomposition(character[0]).partition(" ")[0]
+    parts = unicodedata.normalize("NFKD", character).replace("−", "-")
+    if kind in _SHAPES and re.fullmatch("[A-Za-z0-9+=()⁄-]+", parts):
+        return rf"\ensuremath{{{_SHAPES[kind].format(*parts.split('⁄'))}}}"
+    base, accents = parts[0], parts[1:]
+    if accents and base.isascii() and base.isalpha() and set(accents) <= set(_ACCENTS):
+        return reduce(lambda letter, accent: rf"\{_ACCENTS[accent]}{{{letter}}}", accents, base)
+    if len(character) > 1 or parts != character:
+        return "".join(map(_escape_character, parts))
+    words = unicodedata.name(character, f"U+{ord(character):04X}").lower()
+    words = f"{{[}}{words.replace('-', '{-}')}{{]}}"
+    if name := _PACKAGED.get(character):
+        return rf"\ifdefined{name}\ensuremath{{{name}}}\else{words}\fi{{}}"
+    return words
