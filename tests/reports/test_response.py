@@ -209,6 +209,19 @@ def test_a_blind_build_names_no_commit(evidence):
     assert "left out for review" in str(blind["reproducibility"])
 
 
+@pytest.mark.parametrize(
+    ("tables", "says"), [(["hits"], "before, outside"), (["search"], "by one search")]
+)
+def test_how_settings_were_chosen_is_said_of_every_trained_study(evidence, tables, says):
+    computed, trained = evidence
+    content = {**trained.content, "tables": tables}
+    answers = described([computed, trained._replace(content=content)])["reproducibility"]
+    [tuned] = [each["answer"] for each in answers if "settings" in each["question"]]
+    assert tuned.startswith("exp7: ")
+    assert says in tuned
+    assert computed.study not in tuned
+
+
 @pytest.mark.system
 @pytest.mark.skipif(
     shutil.which("pdflatex") is None,

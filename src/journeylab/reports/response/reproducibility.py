@@ -12,7 +12,7 @@ from journeylab.records.verdicts import Registration
 from journeylab.reports.judged import JudgedStudy
 from journeylab.wording.rows import Row
 from journeylab.wording.typography import plain
-from journeylab.wording.verdicts import seed_numbers
+from journeylab.wording.verdicts import listed, seed_numbers
 
 
 def reproducibility(
@@ -56,6 +56,7 @@ def reproducibility(
             f"{study.study}: {text}" for study in studies if (text := _seeds(study))
         )
         + ".",
+        "How were settings chosen?": _tuned(studies),
         "How much was computed?": (
             f"{plain(len(runs))} runs, {plain(seeds)} seeds of runs, {plain(failed)} failed; "
             f"{_printed_minutes(minutes)} CPU-minutes."
@@ -71,6 +72,22 @@ def reproducibility(
         ),
     }
     return [{"question": question, "answer": answer} for question, answer in answers.items()]
+
+
+def _tuned(studies: Sequence[JudgedStudy]) -> str:
+    """Which studies were searched by the pipeline, whose reports print the table of the search."""
+    trained = [s for s in studies if any("training" in run.settings for run, _ in s.records)]
+    searched = [study.study for study in trained if "search" in study.content["tables"]]
+    others = [study.study for study in trained if study.study not in searched]
+    sentences = []
+    if searched:
+        sentences.append(
+            f"{listed(searched)}: by one search in the pipeline, on pilot seeds, by the judged "
+            "measure and from the same grid for all compared models; the reports print all trials."
+        )
+    if others:
+        sentences.append(f"{listed(others)}: before, outside the pipeline, as the reports say.")
+    return " ".join(sentences)
 
 
 def _printed_minutes(minutes: float) -> str:
