@@ -92,7 +92,8 @@ paper: setup ## typeset the manuscript of paper/: build/paper/paper.pdf; with qu
 	$(RUN) $(if $(QUICK),--config scale=quick root=build/quick --,$(if $(RECORDED),--config evidence=only --)) \
 	  $$(sed -n 's|^[[:space:]]*\\study{\(exp[0-9][0-9]*\)}.*|$(if $(QUICK),build/quick/)reports/\1.pdf|p' paper/*.tex)
 	journeylab paper $(if $(QUICK),--root build/quick)
-	$(LATEXMK) -pdf -cd -interaction=nonstopmode -halt-on-error build/paper/paper.tex
+	SOURCE_DATE_EPOCH=315532800 $(LATEXMK) -pdf -cd -interaction=nonstopmode -halt-on-error build/paper/paper.tex
+	journeylab paper --log build/paper/paper.log
 
 docs: setup $(PDOC) ## guide, gallery and API as HTML: build/docs/index.html
 	PYTHONPATH=$(PDOC):src python tools/pages.py build/docs

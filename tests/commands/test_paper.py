@@ -1,11 +1,12 @@
 """`journeylab paper` checks the files that a manuscript inputs and copies them into one folder."""
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from journeylab.commands.paper import assemble, web_page
+from journeylab.commands.paper import assemble, check_log, web_page
 from journeylab.config import UserError
 from journeylab.records.files import write_folder, write_json
 
@@ -106,3 +107,22 @@ def test_an_output_that_holds_other_files_is_refused(
     with pytest.raises(UserError, match=rf"^{re.escape(str(Path(name)))}: .*write a"):
         assemble(paper, reports, Path(name), anonymous=False, project=tmp_path)
     assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (r"Overfull \hbox (152.3pt too wide) in paragraph", "tab:exp5-a is 152.3 pt too wide"),
+        ("LaTeX Warning: Float too large for page by 9.5pt", "tab:exp5-a is 9.5 pt too high"),
+        ("LaTeX Warning: Reference `tab:exp5-b' on page 1", r"\\resulttable\{exp5/b\} prints it"),
+        (r"Overfull \hbox (0.9pt too wide) in paragraph", None),
+        ("journeylab end\nOverfull \\hbox (152.3pt too wide) in paragraph", None),
+    ],
+)
+def test_the_log_of_latex_names_a_table_that_does_not_fit(
+    tmp_path: Path, line: str, said: str | None
+) -> None:
+    log = tmp_path / "paper.log"
+    log.write_text(f"This is pdfTeX\njourneylab table tab:exp5-a\n{line} on input line 5.\n")
+    with pytest.raises(UserError, match=said) if said else nullcontext():
+        check_log(log)

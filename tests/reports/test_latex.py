@@ -67,21 +67,26 @@ def test_every_character_of_statements_and_reports_has_a_latex_form():
     assert not lost
 
 
-def test_tables_have_rules_and_escaped_cells():
-    frame = pd.DataFrame({"Model & tier": ["A′_1", "[x]"], "n%": ["1", "−2"]})
-    text = latex_table(Table(frame, ("n%",), {}, "50 % of it", "A note."), "tab:t")
-    for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}{lr}"):
-        assert rule in text
-    assert r"Model \& tier & n\%" in text
-    assert r"A\ensuremath{{}^{\prime}}\_1 & 1" in text
-    assert r"{[}x{]}" in text
-    assert r"\caption{50 \% of it}" in text
-    assert "A note." in text
+def test_tables_have_escaped_cells_and_text_that_wraps():
+    frame = pd.DataFrame({"Model & tier": ["A′_1", "[x]"], "n% of all": ["1", "−2"]})
+    frame["Long"], frame["Longest"] = (
+        "a text of several words",
+        "a still longer text of several words",
+    )
+    text = latex_table(Table(frame, ("n% of all",), {}, "50 % of it", "A note."), "tab:t")
+    assert r"{tab:t}%" in text
+    assert r"{50 \% of it}%" in text
+    assert r"{A note.}%" in text
+    assert "{lrJ{8}{0.426}J{8}{0.574}}%" in text
+    assert r"\shortstack[r]{n\%\\of\\all} & Long & Longest}%" in text
+    assert r"\resultrow{A\ensuremath{{}^{\prime}}\_1 & 1 & a text" in text
+    assert r"\resultrow{{[}x{]} & \ensuremath{-}2 & a text" in text
 
 
 def test_macros_go_through_csname_and_refuse_bad_keys():
     text = latex_macros({"exp7.2.effect": -0.25, "exp7.2.verdict": "refuted"})
-    assert r"\@namedef{journeylab@exp7.2.effect}{\ensuremath{-}0.250}" in text
-    assert r"\csname journeylab@#1\endcsname" in text
+    effect = r"{\resulttext{\ensuremath{-}0.250}{\unichar{8722}0.250}}"
+    assert rf"\@namedef{{journeylab@exp7.2.effect}}{effect}" in text
+    assert r"\@namedef{journeylab@exp7.2.verdict}{\resultwords{refuted}}" in text
     with pytest.raises(UserError, match="key"):
         latex_macros({"bad key}": 1})

@@ -10,7 +10,7 @@ import pandas as pd
 import pypdfium2
 import pytest
 
-from journeylab.commands.paper import assemble
+from journeylab.commands.paper import assemble, check_log
 from journeylab.plotting import Table
 from journeylab.records.files import read_json, write_folder
 from journeylab.reports.draw import draw_results
@@ -30,16 +30,27 @@ pytestmark = [
 
 PAPER = Path(__file__).parents[2] / "paper"
 DOCUMENT = r"""\documentclass{article}
-\usepackage{booktabs}
-\usepackage{graphicx}
 \usepackage{siunitx}
+\usepackage{journeylab}
 \begin{document}
 %s
 \end{document}
 """
 
 
+CLASSES = {
+    "article": r"\documentclass{article}",
+    "two-columns": r"\documentclass[twocolumn]{article}",
+    "IEEEtran": r"\documentclass{IEEEtran}",
+    "revtex4-2": r"\documentclass[aps,prl,twocolumn]{revtex4-2}",
+    "elsarticle": r"\documentclass[5p,twocolumn]{elsarticle}",
+    "acmart": r"\documentclass[sigconf]{acmart}\title{A}\author{B}",
+    "beamer": r"\documentclass{beamer}",
+}
+
+
 def compile_latex(folder, body):
+    shutil.copy(PAPER / "journeylab.sty", folder)
     (folder / "paper.tex").write_text(DOCUMENT % body, encoding="ascii")
     return subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
@@ -158,3 +169,50 @@ def test_any_text_in_a_cell_compiles(tmp_path):
     uses = "\n".join(rf"\result{{{key}}}" for key in every)
     done = compile_latex(tmp_path, f"\\input{{n}}\n\\input{{t}}\n{uses}")
     assert done.returncode == 0, done.stdout[-2000:]
+
+
+def _table(rows, numbers, texts):
+    """A table of cells that are told apart: r3c2, and texts of fifteen words."""
+    heads = [f"measured value {i}" for i in range(numbers)]
+    cells = {head: [f"r{j}c{i}." for j in range(rows)] for i, head in enumerate(heads)}
+    for i in range(texts):
+        cells[f"text {i}"] = [f"r{j}t{i}. " + "several words " * 7 for j in range(rows)]
+    return Table(pd.DataFrame(cells), tuple(heads), {}, "Caption.", "A note of the table.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "engine"),
+    [(kind, "pdflatex") for kind in CLASSES] + [("article", "xelatex"), ("article", "lualatex")],
+)
+def test_every_table_fits_in_every_class(tmp_path, kind, engine):
+    name = CLASSES[kind].partition("{")[2].partition("}")[0]
+    if not shutil.which(engine) or subprocess.run(["kpsewhich", f"{name}.cls"]).returncode:
+        pytest.skip(f"{engine} or {name}.cls is missing (apt-get install texlive-publishers)")
+    shutil.copy(PAPER / "journeylab.sty", tmp_path)
+    tables = {"short": _table(4, 3, 0), "wide": _table(12, 14, 1), "long": _table(70, 3, 2)}
+    body = ["\\maketitle"] if kind == "acmart" else []
+    for i, (stem, table) in enumerate(tables.items()):
+        frame = table.frame.map(lambda cell, i=i: cell.replace("r", f"{i}r", 1))
+        (tmp_path / "exp1/tables").mkdir(parents=True, exist_ok=True)
+        text = latex_table(replace(table, frame=frame), f"tab:exp1-{stem}")
+        (tmp_path / f"exp1/tables/{stem}.tex").write_text(text, encoding="ascii")
+        text = rf"\resulttable{{exp1/{stem}}}"
+        frame = rf"\begin{{frame}}[allowframebreaks]{{A}}{text}\end{{frame}}"
+        body.append(frame if kind == "beamer" else f"{'Some words. ' * 200}\n\n{text}\n")
+    source = [CLASSES[kind], r"\usepackage{journeylab}\begin{document}", *body, r"\end{document}"]
+    (tmp_path / "paper.tex").write_text("\n".join(source))
+    for _ in range(2):
+        done = subprocess.run([engine, "-interaction=nonstopmode", "paper.tex"], cwd=tmp_path)
+    assert done.returncode == 0
+    check_log(tmp_path / "paper.log")
+    assert "Overfull" not in (tmp_path / "paper.log").read_text(errors="replace")
+    with pypdfium2.PdfDocument(tmp_path / "paper.pdf") as document:
+        pages = [page.get_textpage() for page in document]
+        inside = " ".join(page.get_text_bounded() for page in pages)
+    wanted = {
+        f"{i}{cell.split()[0]}"
+        for i, t in enumerate(tables.values())
+        for row in t.frame.to_numpy()
+        for cell in row
+    }
+    assert not wanted - set(inside.split())

@@ -17,13 +17,19 @@ from journeylab.records.files import MANIFEST, read_json, verify_files
 from journeylab.records.git import ask_git
 from journeylab.records.repair import remake
 from journeylab.records.runs import git_state
-from journeylab.reports.latex import escape
+from journeylab.reports.latex import COMMANDS, STYLE, escape
 from journeylab.reports.typeset import STAMP
 
 STUDY = re.compile(r"^\s*\\study\{(exp[0-9]+)\}", re.MULTILINE)
 KEPT = ("numbers.tex", "tables/*.tex", "figures/*.pdf")
 SOURCES = "sources.tex"
-STYLE = Path("paper/journeylab.sty")
+_LOGGED = re.compile(
+    r"^journeylab (?:table (?P<table>\S+)|end)$"
+    r"|^Overfull \\[hv]box \((?P<over>[\d.]+)pt too (?P<side>wide|high)"
+    r"|^LaTeX Warning: Float too large for page by (?P<large>[\d.]+)pt"
+    r"|^LaTeX Warning: Reference `(?P<reference>tab:exp[^']+)'",
+    re.MULTILINE,
+)
 
 
 def paper(
@@ -31,8 +37,12 @@ def paper(
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
     root: Annotated[Path | None, ROOT_OVERRIDE] = None,
     output: Annotated[Path, OUTPUT] = Path("build/paper"),
+    log: Annotated[Path | None, typer.Option(help="Only check this log of LaTeX.")] = None,
 ) -> None:
     """Collect the manuscript and the results it cites in one folder, for LaTeX."""
+    if log:
+        check_log(log)
+        return
     settings = load(config)
     reports = (root or Path(settings.root)) / "reports"
     assemble(manuscript, reports, output, anonymous=settings.anonymous, project=Path.cwd())
@@ -60,7 +70,7 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
             raise UserError(f"{manifest} is missing; `{remake(manifest)}` makes it")
         verify_files(manifest.parent, read_json(manifest)["files"])
     scales = {read_json(reports / study / "numbers.json")[f"{study}.scale"] for study in studies}
-    lines = ["% Written by journeylab; changes will be overwritten."]
+    lines = [COMMANDS]
     if "quick" in scales:
         lines.append(rf"\def\journeylab@stamp{{{escape(STAMP)}}}")
     if anonymous:
@@ -83,6 +93,25 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
         if target.exists():
             target.rename(Path(temporary) / "before")
         made.rename(target)
+
+
+def check_log(log: Path) -> None:
+    """Raise UserError for a table that does not fit by over 1 pt, or a reference to none."""
+    table = None
+    for found in _LOGGED.finditer(log.read_text(encoding="utf-8", errors="replace")):
+        size, side = found["over"] or found["large"], found["side"] or "high"
+        if reference := found["reference"]:
+            study, _, name = reference.removeprefix("tab:").partition("-")
+            raise UserError(
+                rf"{log}: {reference} is undefined; \resulttable{{{study}/{name}}} prints it"
+            )
+        if size is None:
+            table = found["table"]
+        elif table and float(size) > 1:
+            raise UserError(
+                rf"{log}: {table} is {size} pt too {side}; put its \resulttable outside boxes and "
+                "narrow columns, or shorten its words in names.yaml"
+            )
 
 
 def _check_output(output: Path, *kept: Path) -> None:

@@ -2,11 +2,12 @@
 
 import math
 import re
+import textwrap
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import reduce
+from pathlib import Path
 
-import pandas as pd
 from matplotlib._mathtext_data import tex2uni
 
 from journeylab.config import UserError
@@ -85,22 +86,27 @@ _CHARACTER = re.compile("[A-Za-z][\u0300-\u036f]+|.", re.DOTALL)
 """A character, or a letter with its accents."""
 _KEY = re.compile(r"[A-Za-z0-9_.=-]+")
 
-_SMALL = "\\footnotesize\n\\setlength{\\tabcolsep}{3.5pt}\n"
-_HEAD = r"""% Written by journeylab; changes will be overwritten.
+_WORD = re.compile("[^ -]+-?")
+STYLE = Path("paper/journeylab.sty")
+"""The package that tables need, in the folder of `rails`."""
+COMMANDS = r"""% Written by journeylab; changes will be overwritten.
 \makeatletter
 \providecommand{\result}[1]{%
-  \ifcsname journeylab@#1\endcsname
-    \csname journeylab@#1\endcsname
+  \ifcsname journeylab@\detokenize{#1}\endcsname
+    \csname journeylab@\detokenize{#1}\endcsname
   \else
-    \PackageError{journeylab}{Unknown result '#1'}{Input the numbers.tex that defines it.}%
+    \PackageError{journeylab}{Unknown result '#1'}{\string\study\space of its study comes first.}%
   \fi}
 \providecommand{\rawresult}[1]{%
-  \ifcsname journeylab@raw@#1\endcsname
-    \csname journeylab@raw@#1\endcsname
+  \ifcsname journeylab@raw@\detokenize{#1}\endcsname
+    \csname journeylab@raw@\detokenize{#1}\endcsname
   \else
     \PackageError{journeylab}{No finite number '#1'}{Unknown, a word or infinite.}%
   \fi}
+\DeclareRobustCommand{\resultwords}[1]{\ifmmode\textnormal{#1}\else#1\fi}
+\def\resulttext{\ifdefined\texorpdfstring\expandafter\texorpdfstring\else\expandafter\@firstoftwo\fi}
 """
+r"""``\result`` and ``\rawresult``; words are upright in mathematics, bookmarks get plain text."""
 
 
 def escape(text: str) -> str:
@@ -113,26 +119,39 @@ def escape(text: str) -> str:
 
 
 def latex_table(table: Table, label: str) -> str:
-    """A ``table`` float with booktabs rules; every cell, head and caption escaped.
+    r"""A call of ``\resultrows`` of journeylab.sty, which makes the table fit; all text escaped.
 
-    The document loads ``booktabs``.
+    Text longer than a word wraps: its column may not be narrower than its longest word, and gets a
+    share of what other columns leave.
     """
-    frame = table.frame.map(lambda cell: escape(str(cell)))
-    frame.columns = pd.Index([escape(str(head)) for head in table.frame.columns])
-    aligned = "".join(_alignments(table))
-    text: str = frame.style.hide(axis="index").to_latex(
-        hrules=True,
-        column_format=aligned,
-        position="!htbp",
-        position_float="centering",
-        caption=escape(table.caption),
-        label=label,
+    heads: list[str] = []
+    columns: list[str] = []
+    wrapped: dict[int, tuple[int, float]] = {}
+    for head, cells in table.frame.astype(str).items():
+        longest = max(map(len, cells), default=0)
+        words = [len(word) for text in (str(head), *cells) for word in _WORD.findall(text)]
+        if longest > max(20 if head in table.numeric else 12, *words):
+            wrapped[len(columns)] = (max(words) + 1, math.sqrt(longest - max(words)))
+            heads.append(escape(str(head)))
+        else:
+            lines = textwrap.wrap(str(head), max(longest, *words, 1), break_on_hyphens=False)
+            side = "r" if head in table.numeric else "l"
+            stacked = r"\\".join(map(escape, lines))
+            heads.append(rf"\shortstack[{side}]{{{stacked}}}" if len(lines) > 1 else stacked)
+        columns.append("r" if head in table.numeric else "l")
+    total = sum(root for _, root in wrapped.values())
+    for i, (least, root) in wrapped.items():
+        columns[i] = f"J{{{least}}}{{{root / total:.3f}}}"
+    stretch = total * max((root for _, root in wrapped.values()), default=0)
+    rows = [[escape(str(cell)) for cell in row] for row in table.frame.itertuples(index=False)]
+    given = [label, escape(table.caption), escape(table.notes), "".join(columns), f"{stretch:.0f}"]
+    lines = [rf"\resultrow{{{' & '.join(row)}}}" for row in rows]
+    arguments = [*given, " & ".join(heads), "%\n" + "%\n".join(lines)]
+    return (
+        "% Written by journeylab; changes will be overwritten.\n\\resultrows"
+        + "%\n".join(f"{{{argument}}}" for argument in arguments)
+        + "\n"
     )
-    text = text.replace(r"\begin{tabular}", _SMALL + r"\begin{tabular}")
-    if table.notes:
-        notes = rf"\par\smallskip{{\footnotesize {escape(table.notes)}\par}}"
-        text = text.replace(r"\end{table}", f"{notes}\n\\end{{table}}")
-    return text
 
 
 def latex_macros(numbers: Mapping[str, Number]) -> str:
@@ -145,22 +164,23 @@ def latex_macros(numbers: Mapping[str, Number]) -> str:
     for key, value in sorted(numbers.items()):
         if not _KEY.fullmatch(key):
             raise UserError(f"number {key!r}: a key is made of letters, digits, _ . = -")
-        lines.append(rf"\@namedef{{journeylab@{key}}}{{{escape(plain(value))}}}")
+        lines.append(rf"\@namedef{{journeylab@{key}}}{{{_printed(plain(value))}}}")
         if isinstance(value, int | float) and math.isfinite(value):
             lines.append(rf"\@namedef{{journeylab@raw@{key}}}{{{value!r}}}")
-    return _HEAD + "\n".join(lines) + "\n\\makeatother\n"
+    return COMMANDS + "\n".join(lines) + "\n\\makeatother\n"
 
 
-def _alignments(table: Table) -> Iterator[str]:
-    """Numbers to the right; long text is wrapped, earlier and narrower beside much other text."""
-    crowded = len(table.frame.columns) - len(table.numeric) > 4
-    limit, width = (20, 0.19) if crowded else (34, 0.29)
-    for head in table.frame.columns:
-        longest = max((len(str(cell)) for cell in table.frame[head]), default=0)
-        if head in table.numeric:
-            yield "r"
-        else:
-            yield rf"p{{{width}\linewidth}}" if longest > limit else "l"
+def _printed(text: str) -> str:
+    """A value for prose, mathematics and bookmarks."""
+    printed = escape(text)
+    if re.search("[A-Za-z]", text):
+        printed = rf"\resultwords{{{printed}}}"
+    if text.isascii():
+        return printed
+    codes = (
+        " " if c.isspace() else escape(c) if c.isascii() else f"\\unichar{{{ord(c)}}}" for c in text
+    )
+    return rf"\resulttext{{{printed}}}{{{''.join(codes)}}}"
 
 
 def _escape_character(character: str) -> str:
