@@ -1,5 +1,6 @@
 """LaTeX compiles the tables, figures and numbers that journeylab writes."""
 
+import os
 import shutil
 import subprocess
 from dataclasses import replace
@@ -106,6 +107,7 @@ def test_an_unknown_number_is_an_error_that_names_it(drawn, tmp_path):
     done = compile_latex(tmp_path, "\\input{numbers}\n\\result{exp5.99.effect}")
     assert done.returncode != 0
     assert "Unknown result 'exp5.99.effect'" in done.stdout
+    assert "misspelled or before its \\study" in done.stdout
 
 
 @pytest.mark.parametrize("key", ["exp5.99.effect", "exp5.1.verdict", "exp5.1.low"])
@@ -123,17 +125,29 @@ def test_the_skeleton_manuscript_links_results_to_their_source(drawn, tmp_path, 
     git(tmp_path, "remote", "add", "origin", "https://me:secret@code.example/lab/journeylab.git")
     git(tmp_path, "commit", "-q", "--allow-empty", "-m", "begin")
     commit, folder = git(tmp_path, "rev-parse", "HEAD"), tmp_path / "build"
-    assemble(PAPER, tmp_path / "reports", folder, anonymous=anonymous, project=tmp_path)
-    done = subprocess.run(
-        ["latexmk", "-pdf", "-halt-on-error", "-usepretex=\\pdfobjcompresslevel=0", "paper.tex"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        errors="replace",
-    )
-    assert done.returncode == 0, done.stdout[-2000:]
+    made = []
+    for _ in range(2):
+        assemble(PAPER, tmp_path / "reports", folder, anonymous=anonymous, project=tmp_path)
+        done = subprocess.run(
+            [
+                "latexmk",
+                "-pdf",
+                "-halt-on-error",
+                r"-usepretex=\pdfobjcompresslevel=0",
+                "paper.tex",
+            ],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=os.environ | {"SOURCE_DATE_EPOCH": "315532800"},
+        )
+        assert done.returncode == 0, done.stdout[-2000:]
+        check_log(folder / "paper.log")
+        made.append((folder / "paper.pdf").read_bytes())
+    assert made[0] == made[1]
     assert "Overfull" not in (folder / "paper.log").read_text(errors="replace")
-    pdf = (folder / "paper.pdf").read_bytes()
+    pdf = made[0]
     with pypdfium2.PdfDocument(pdf) as document:
         pages = [page.get_textpage().get_text_range() for page in document]
     text = " ".join("".join(pages).split())
@@ -216,3 +230,62 @@ def test_every_table_fits_in_every_class(tmp_path, kind, engine):
         for cell in row
     }
     assert not wanted - set(inside.split())
+
+
+HYPERREF = r"\usepackage[dvipsnames]{xcolor}\usepackage[colorlinks]{hyperref}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("article", HYPERREF, r"\usepackage[final]{graphicx}"),
+        ("article", r"\usepackage[draft]{graphicx}", HYPERREF),
+        ("article", r"\usepackage[greek,english]{babel}", HYPERREF),
+        ("beamer", "", ""),
+    ],
+)
+def test_numbers_are_right_in_bookmarks_and_mathematics(tmp_path, kind, before, after):
+    shutil.copy(PAPER / "journeylab.sty", tmp_path)
+    (tmp_path / "exp5").mkdir()
+    numbers = latex_macros({"exp5.1.effect": 6.21e-13, "exp5.1.verdict": "not supported"})
+    (tmp_path / "exp5/numbers.tex").write_text(numbers, encoding="ascii")
+    used = r"\result{exp5.1.effect}, \result{exp5.1.verdict}"
+    shown = r"x $\result{exp5.1.verdict}$"
+    if kind == "beamer":
+        shown = rf"\begin{{frame}}{shown}\end{{frame}}"
+    source = rf"""{CLASSES[kind]}{before}\usepackage{{journeylab}}{after}\study{{exp5}}
+    \title{{On {used}}}\hypersetup{{pdftitle={{On {used}}}}}
+    \begin{{document}}
+    \section{{At {used}}}
+    {shown}
+    \end{{document}}"""
+    (tmp_path / "paper.tex").write_text(source)
+    for _ in range(2):
+        done = subprocess.run(["pdflatex", "-halt-on-error", "paper.tex"], cwd=tmp_path)
+    assert done.returncode == 0
+    with pypdfium2.PdfDocument(tmp_path / "paper.pdf") as document:
+        [bookmark] = [entry.get_title() for entry in document.get_toc()]
+        assert bookmark == "At 6.21 × 10⁻¹³, not supported"
+        assert document.get_metadata_dict()["Title"] == "On 6.21 × 10⁻¹³, not supported"
+        assert "x not supported" in document[0].get_textpage().get_text_bounded()
+
+
+@pytest.mark.skipif(shutil.which("latexdiff") is None, reason="latexdiff is missing")
+def test_latexdiff_marks_a_changed_number(tmp_path):
+    for folder, effect in ((tmp_path / "before", 0.25), (tmp_path / "build/paper", 0.375)):
+        (folder / "exp5").mkdir(parents=True)
+        shutil.copy(PAPER / "journeylab.sty", folder)
+        numbers = latex_macros({"exp5.1.effect": effect, "exp5.1.n": 40})
+        (folder / "exp5/numbers.tex").write_text(numbers, encoding="ascii")
+        body = (
+            r"It is \result{exp5.1.effect}, \num{\rawresult{exp5.1.effect}}, of \result{exp5.1.n}."
+        )
+        (folder / "paper.tex").write_text(DOCUMENT % body)
+    page = (PAPER.parent / "docs/commands.md").read_text(encoding="utf-8")
+    [commands] = [block for block in page.split("```") if "latexdiff --" in block]
+    subprocess.run(["bash", "-ec", commands.removeprefix("sh\n")], cwd=tmp_path, check=True)
+    marked = (tmp_path / "build/paper/changes.tex").read_text()
+    assert r"\DIFdel{0.250" in marked
+    assert r"\DIFadd{0.375" in marked
+    assert "of 40." in marked.split("begin{document}")[1].split(r"\DIFaddend")[-1]
+    assert (tmp_path / "build/paper/changes.pdf").exists()

@@ -95,7 +95,8 @@ COMMANDS = r"""% Written by journeylab; changes will be overwritten.
   \ifcsname journeylab@\detokenize{#1}\endcsname
     \csname journeylab@\detokenize{#1}\endcsname
   \else
-    \PackageError{journeylab}{Unknown result '#1'}{\string\study\space of its study comes first.}%
+    \PackageError{journeylab}{%
+      Unknown result '#1',\MessageBreak misspelled or before its \string\study}{}%
   \fi}
 \providecommand{\rawresult}[1]{%
   \ifcsname journeylab@raw@\detokenize{#1}\endcsname
