@@ -6,7 +6,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-RAILS = ("Snakefile", "workflow", "profiles", "paper/journeylab.sty", "constraints.txt")
+RAILS = ("Snakefile", "workflow", "profiles", "constraints.txt")
 
 
 class BuildWithRails(build_py):

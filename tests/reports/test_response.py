@@ -7,12 +7,10 @@ import tarfile
 
 import pytest
 
-from journeylab.catalogue import rails
 from journeylab.claims.response import ReviewPoint
 from journeylab.config import UserError
 from journeylab.records.files import sha256, write_folder
 from journeylab.reports import response
-from journeylab.reports.latex import STYLE
 from journeylab.reports.response import Question, describe_response, plain_text
 from journeylab.reports.typeset import compile_pdf
 from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers
@@ -232,7 +230,6 @@ def test_how_settings_were_chosen_is_said_of_every_trained_study(evidence, table
 def test_the_archive_compiles_elsewhere(response_data, evidence, tmp_path):
     with write_folder(tmp_path / "latex") as folder:
         response.write_latex(response_data, evidence, folder)
-        shutil.copy(rails() / STYLE, folder)
     response.write_archive(tmp_path / "latex", tmp_path / "response.tar.gz")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -15,11 +15,12 @@ from journeylab.commands.paper import assemble, check_log
 from journeylab.plotting import Table
 from journeylab.records.files import read_json, write_folder
 from journeylab.reports.draw import draw_results
-from journeylab.reports.latex import latex_macros, latex_table
+from journeylab.reports.latex import STYLE, latex_macros, latex_table
 from journeylab.studies.exp5_ssm_bridge import figures
 
 from ..made import git
 from ..reports.conftest import CITED, computed_results, exact
+from ..reports.test_latex import characters_in_print
 
 pytestmark = [
     pytest.mark.system,
@@ -51,7 +52,7 @@ CLASSES = {
 
 
 def compile_latex(folder, body):
-    shutil.copy(PAPER / "journeylab.sty", folder)
+    shutil.copy(STYLE, folder)
     (folder / "paper.tex").write_text(DOCUMENT % body, encoding="ascii")
     return subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
@@ -166,12 +167,8 @@ def test_the_skeleton_manuscript_links_results_to_their_source(drawn, tmp_path, 
 def test_any_text_in_a_cell_compiles(tmp_path):
     rng = np.random.default_rng(0)
     ranges = [(0x20, 0x7F), (0xA0, 0x100), (0x370, 0x400), (0x2000, 0x2300), (0x4E00, 0x4E20)]
-    characters = [chr(c) for low, high in ranges for c in range(low, high)] + [
-        "✓",
-        "ĝ",
-        "ᵀ",
-        "x\u0302",
-    ]
+    characters = [chr(c) for low, high in ranges for c in range(low, high)]
+    characters += [*sorted(characters_in_print()), "k\u0303"]
     mixed = ["".join(rng.permutation(characters)[:12]) for _ in range(40)]
     words = ["[x]", "--", "\\\\", "\\end{table}", "%", "a\n\nb", "`` ''", "_^", "~", "\\input{x}"]
     frame = pd.DataFrame({"& head": mixed + words})
@@ -202,7 +199,7 @@ def test_every_table_fits_in_every_class(tmp_path, kind, engine):
     name = CLASSES[kind].partition("{")[2].partition("}")[0]
     if not shutil.which(engine) or subprocess.run(["kpsewhich", f"{name}.cls"]).returncode:
         pytest.skip(f"{engine} or {name}.cls is missing (apt-get install texlive-publishers)")
-    shutil.copy(PAPER / "journeylab.sty", tmp_path)
+    shutil.copy(STYLE, tmp_path)
     tables = {"short": _table(4, 3, 0), "wide": _table(12, 14, 1), "long": _table(70, 3, 2)}
     body = ["\\maketitle"] if kind == "acmart" else []
     for i, (stem, table) in enumerate(tables.items()):
@@ -245,7 +242,7 @@ HYPERREF = r"\usepackage[dvipsnames]{xcolor}\usepackage[colorlinks]{hyperref}"
     ],
 )
 def test_numbers_are_right_in_bookmarks_and_mathematics(tmp_path, kind, before, after):
-    shutil.copy(PAPER / "journeylab.sty", tmp_path)
+    shutil.copy(STYLE, tmp_path)
     (tmp_path / "exp5").mkdir()
     numbers = latex_macros({"exp5.1.effect": 6.21e-13, "exp5.1.verdict": "not supported"})
     (tmp_path / "exp5/numbers.tex").write_text(numbers, encoding="ascii")
@@ -274,7 +271,7 @@ def test_numbers_are_right_in_bookmarks_and_mathematics(tmp_path, kind, before, 
 def test_latexdiff_marks_a_changed_number(tmp_path):
     for folder, effect in ((tmp_path / "before", 0.25), (tmp_path / "build/paper", 0.375)):
         (folder / "exp5").mkdir(parents=True)
-        shutil.copy(PAPER / "journeylab.sty", folder)
+        shutil.copy(STYLE, folder)
         numbers = latex_macros({"exp5.1.effect": effect, "exp5.1.n": 40})
         (folder / "exp5/numbers.tex").write_text(numbers, encoding="ascii")
         body = (

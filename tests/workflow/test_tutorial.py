@@ -35,7 +35,7 @@ def checkout(tmp_path: Path) -> Copy:
     """A fresh clone with two studies at the default scale."""
     copy = copy_project(tmp_path / "project")
     copy.configure(lambda config: config.update(scale="default"))
-    for name in ("pyproject.toml", "paper/paper.tex", "paper/journeylab.sty"):
+    for name in ("pyproject.toml", "paper/paper.tex"):
         (copy.path / name).parent.mkdir(exist_ok=True)
         (copy.path / name).write_bytes((PROJECT / name).read_bytes())
     copy.run("git", "init", "-q")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from journeylab.catalogue import CODE, load, rails, study_folder
+from journeylab.catalogue import CODE, load, study_folder
 from journeylab.commands.results import CONFIG, OUTPUT, ROOT_OVERRIDE, read_text
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, verify_files
@@ -83,7 +83,7 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
         made = Path(temporary) / "made"
         shutil.copytree(paper, made)
         if not (made / STYLE.name).exists():
-            shutil.copyfile(rails() / STYLE, made / STYLE.name)
+            shutil.copyfile(STYLE, made / STYLE.name)
         for study in studies:
             for path in (path for kept in KEPT for path in (reports / study).glob(kept)):
                 copy = made / path.relative_to(reports)

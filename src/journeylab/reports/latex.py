@@ -87,8 +87,8 @@ _CHARACTER = re.compile("[A-Za-z][\u0300-\u036f]+|.", re.DOTALL)
 _KEY = re.compile(r"[A-Za-z0-9_.=-]+")
 
 _WORD = re.compile("[^ -]+-?")
-STYLE = Path("paper/journeylab.sty")
-"""The package that tables need, in the folder of `rails`."""
+STYLE = Path(__file__).with_name("templates") / "journeylab.sty"
+"""The LaTeX package that tables need."""
 COMMANDS = r"""% Written by journeylab; changes will be overwritten.
 \makeatletter
 \providecommand{\result}[1]{%
@@ -130,12 +130,13 @@ def latex_table(table: Table, label: str) -> str:
     wrapped: dict[int, tuple[int, float]] = {}
     for head, cells in table.frame.astype(str).items():
         longest = max(map(len, cells), default=0)
-        words = [len(word) for text in (str(head), *cells) for word in _WORD.findall(text)]
-        if longest > max(20 if head in table.numeric else 12, *words):
-            wrapped[len(columns)] = (max(words) + 1, math.sqrt(longest - max(words)))
+        words = " ".join([str(head), *cells])
+        word = max(map(len, _WORD.findall(words)), default=1)
+        if longest > max(20 if head in table.numeric else 12, word):
+            wrapped[len(columns)] = (word + 1, math.sqrt(longest - word))
             heads.append(escape(str(head)))
         else:
-            lines = textwrap.wrap(str(head), max(longest, *words, 1), break_on_hyphens=False)
+            lines = textwrap.wrap(str(head), max(longest, word), break_on_hyphens=False)
             side = "r" if head in table.numeric else "l"
             stacked = r"\\".join(map(escape, lines))
             heads.append(rf"\shortstack[{side}]{{{stacked}}}" if len(lines) > 1 else stacked)

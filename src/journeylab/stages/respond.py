@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-
-from journeylab.catalogue import rails
 from journeylab.claims.response import Response, rows_of, unasked
 from journeylab.claims.schema import Register
 from journeylab.records.files import sha256, write_atomic, write_folder, write_json
 from journeylab.records.round import read_round
-from journeylab.reports.latex import STYLE
 from journeylab.reports.response import (
     Question,
     describe_response,
@@ -43,7 +39,6 @@ def run(call: Call) -> None:
     )
     with write_folder(reports / "latex", plan.origin()) as folder:
         write_latex(described, studies, folder)
-        shutil.copyfile(rails() / STYLE, folder / STYLE.name)
     write_archive(reports / "latex", reports / "response.tar.gz")
     with write_atomic(reports / "response.md") as partial:
         partial.write_text(plain_text(described, response.characters), encoding="utf-8")

@@ -16,7 +16,7 @@ import pandas as pd
 from journeylab.plotting.results import Table
 from journeylab.records.files import write_atomic
 from journeylab.reports.judged import JudgedStudy
-from journeylab.reports.latex import escape, latex_macros, latex_table
+from journeylab.reports.latex import STYLE, escape, latex_macros, latex_table
 from journeylab.reports.response.describe import figure_files
 
 _INDEXED = re.compile(r"(?<![^\s(‖·/∂])([A-Za-z]|\d+)([_^])(\([^()]*\)|[±−]?[A-Za-z0-9]+)")
@@ -26,7 +26,7 @@ EPOCH = 315532800
 
 
 def write_latex(described: Mapping[str, Any], studies: Sequence[JudgedStudy], folder: Path) -> None:
-    """Fill ``folder`` with response.tex and what it inputs, but journeylab.sty."""
+    """Fill ``folder`` with response.tex and what it inputs: package, numbers, tables, figures."""
     for name in ("tables", "figures"):
         (folder / name).mkdir()
     for name, table in _latex_tables(described):
@@ -36,6 +36,7 @@ def write_latex(described: Mapping[str, Any], studies: Sequence[JudgedStudy], fo
         shutil.copyfile(path, folder / "figures" / figure)
     numbers = {key: value for study in studies for key, value in study.numbers.items()}
     (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
+    shutil.copyfile(STYLE, folder / STYLE.name)
     (folder / "response.tex").write_text(_rendered(described), encoding="ascii")
 
 
