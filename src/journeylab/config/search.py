@@ -83,7 +83,10 @@ class Search(Frozen):
     @field_validator("grid", mode="before")
     @classmethod
     def _as_mapping(cls, written: Any) -> Any:
-        return dict(written) if isinstance(written, list) else written
+        try:
+            return dict(written)
+        except (TypeError, ValueError):  # no pairs either
+            return written
 
     @field_serializer("grid")
     def _in_order(self, grid: dict[str, tuple[float, ...]]) -> list[tuple[str, tuple[float, ...]]]:
