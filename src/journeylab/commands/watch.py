@@ -72,6 +72,7 @@ def until_ended() -> Iterator[None]:
         with contextlib.suppress(KeyboardInterrupt):
             yield
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         sys.unraisablehook = reported
         for each, handler in zip(ending, before, strict=True):
             signal.signal(each, handler)
