@@ -210,9 +210,9 @@ def test_a_blind_build_names_no_commit(evidence):
 
 
 @pytest.mark.parametrize(
-    ("tables", "says"), [(["hits"], "before, outside"), (["search"], "by one search")]
+    ("tables", "says"), [(["hits"], ": outside the pipeline"), (["search"], ": in the pipeline")]
 )
-def test_how_settings_were_chosen_is_said_of_every_trained_study(evidence, tables, says):
+def test_how_settings_were_searched_is_said_of_every_trained_study(evidence, tables, says):
     computed, trained = evidence
     content = {**trained.content, "tables": tables}
     answers = described([computed, trained._replace(content=content)])["reproducibility"]

@@ -56,7 +56,7 @@ def reproducibility(
             f"{study.study}: {text}" for study in studies if (text := _seeds(study))
         )
         + ".",
-        "How were settings chosen?": _tuned(studies),
+        "How were settings searched?": _tuned(studies),
         "How much was computed?": (
             f"{plain(len(runs))} runs, {plain(seeds)} seeds of runs, {plain(failed)} failed; "
             f"{_printed_minutes(minutes)} CPU-minutes."
@@ -75,18 +75,19 @@ def reproducibility(
 
 
 def _tuned(studies: Sequence[JudgedStudy]) -> str:
-    """Which studies were searched by the pipeline, whose reports print the table of the search."""
+    """Which studies have a search in the pipeline, whose table says where others are in use."""
     trained = [s for s in studies if any("training" in run.settings for run, _ in s.records)]
     searched = [study.study for study in trained if "search" in study.content["tables"]]
     others = [study.study for study in trained if study.study not in searched]
     sentences = []
     if searched:
         sentences.append(
-            f"{listed(searched)}: by one search in the pipeline, on pilot seeds, by the judged "
-            "measure and from the same grid for all compared models; the reports print all trials."
+            f"{listed(searched)}: in the pipeline, on pilot seeds, by the judged measure and from "
+            "the same grid for all compared models; the reports print all trials, and where the "
+            "settings in use are others."
         )
     if others:
-        sentences.append(f"{listed(others)}: before, outside the pipeline, as the reports say.")
+        sentences.append(f"{listed(others)}: outside the pipeline, as the reports say.")
     return " ".join(sentences)
 
 
