@@ -4,7 +4,7 @@ import pandas as pd
 
 from journeylab.catalogue import printed_names
 from journeylab.config import StudySettings
-from journeylab.plotting import StudyResults, gain_of_longest, tabulate_search
+from journeylab.plotting import StudyResults, describe_search, gain_of_longest, tabulate_search
 
 RATE = "training.learning_rate"
 SEARCH = {
@@ -58,3 +58,27 @@ def test_a_search_is_printed_whole() -> None:
 
 def test_longer_training_gains_what_the_worst_choice_lacks() -> None:
     assert round(gain_of_longest(results()), 6) == 0.1
+
+
+def test_a_gate_is_printed_with_the_points_and_runs_that_miss_it() -> None:
+    of = results()
+    searched = of.search
+    searched["search"] = SEARCH | {
+        "gate": {"metric": "exact", "at": {"split": "taught"}, "at_least": 0.95}
+    }
+    for each, gate in zip(searched["trials"], (0.9, 0.96, 1, None, 0.6, 0.7), strict=True):
+        each |= {"gate": gate} if gate else {}  # as in a plan
+    first, second = searched["choices"].values()
+    first["gate"], second["gate"] = 0.96, 0.6
+    table = tabulate_search(of, searched)
+    rows = table.frame.map(lambda cell: cell.replace("\xa0", " "))
+    assert rows["Gate"].tolist() == ["0.96", "0.6†"]
+    assert rows.iloc[:, -1].tolist() == ["0.01: 0.5†; 0.03: 0.6", "0.01: failed†; 0.03: 0.7†"]
+    assert "points below 0.95, marked †, do not count" in table.notes
+    assert "No point of degree/tree reached it: the nearest one is chosen." in table.notes
+    assert (
+        "among points with exact of at least 0.95; no point of degree/tree reached it;"
+        in describe_search(searched)
+    )
+    first["gate"] = second["gate"] = 0.96
+    assert "reached it" not in describe_search(searched) + tabulate_search(of, searched).notes

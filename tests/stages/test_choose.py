@@ -3,6 +3,7 @@
 import json
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +28,10 @@ def search(**changed):
     return Search.model_validate(written | changed)
 
 
-def result(how, trial, mean, steps=100):
+GATE = {"metric": "exact", "at": {"split": "taught"}, "at_least": 0.95}
+
+
+def result(how, trial, mean, steps=100, gate=None):
     return TrialResult(
         folder=how.name(trial),
         run="few/a",
@@ -37,6 +41,7 @@ def result(how, trial, mean, steps=100):
         key="",
         results=(mean,),
         mean=mean,
+        gate=gate,
     )
 
 
@@ -109,6 +114,46 @@ def test_a_trial_that_failed_is_never_chosen_beside_one_that_did_not():
     assert how.choose(values)[0] == (2, 0)
 
 
+@pytest.mark.parametrize(
+    ("gates", "chosen"),
+    [
+        ((0.2, 0.95, 1.0), 1),  # the best of those that reach the gate
+        ((0.2, float(np.float32(0.95)), 1.0), 1),  # which single precision rounds down
+        ((0.2, 0.6, 0.9), 2),  # the nearest to it, if none does
+        ((None, 0.1, None), 1),
+        ((None, None, None), 1),
+    ],
+)
+def test_only_a_point_that_reaches_the_gate_counts(gates, chosen):
+    how = search(grid={RATES: [0.01, 0.03, 0.1]}, gate=GATE, tie=0.1)
+    means = (0.9, 0.5, 0.3)
+    tried = {
+        Trial((i,)): result(how, Trial((i,)), mean if gate else None, gate=gate)
+        for i, (mean, gate) in enumerate(zip(means, gates, strict=True))
+    }
+    choice, asked = choose(how, tried, {Trial((3,))})
+    assert choice.values == how.values((chosen,))
+    assert choice.gate == gates[chosen]
+    assert asked == ([Trial((3,))] if chosen == 2 else [])
+
+
+def test_a_search_without_a_gate_is_planned_and_kept_as_before_there_were_gates():
+    how = search()
+    assert not {"gate"} & {*how.model_dump(mode="json")}
+    assert "gate" not in result(how, Trial((0, 0)), 0.5).model_dump_json()
+
+
+def test_metrics_and_levels_are_those_of_the_arm():
+    levels = {"few": {"split": "new", "template": None}, "many": {"split": "old"}}
+    how = search(metric={"few": "exact", "many": "mrr"}, at=levels)
+    assert how.of("few") == ("exact", {"split": "new", "template": None})
+    assert how.of("many") == ("mrr", {"split": "old"})
+    assert search(at={"split": "new"}).of("many") == ("accuracy", {"split": "new"})
+    for changed, word in (({"at": levels}, "at"), ({"metric": {"few": "exact"}}, "metric")):
+        with pytest.raises(ValueError, match=f"{word}: .*: write one for other"):
+            search(**changed).of("other")
+
+
 def test_budgets_are_tried_at_the_choice_alone_and_last():
     how = search(budgets=[0.5, 2], curve=None)
     choice, rounds = follow(how, lambda trial: distance(how, (1, 1))(trial) + 0.1 * trial.budget)
@@ -159,6 +204,7 @@ def test_a_product_changes_its_second_setting():
         ({"grid": {"data.train": [1, 2]}}, "match"),
         ({"seeds_from": 12}, "1000"),
         ({"arms": []}, "at least 1"),
+        ({"gate": {"metric": "exact"}}, "at_least"),
     ],
 )
 def test_what_decides_nothing_is_refused(changed, words):

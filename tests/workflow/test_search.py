@@ -97,6 +97,11 @@ def test_a_search_of_nothing_is_refused(fresh: Copy) -> None:
     for changed, words in (
         ({"arms": ["native/Z"]}, "studies.exp7.search.arms: 'native/Z': no such trained run"),
         ({"metric": "loss"}, "studies.exp7.search.metric: 'loss' is not measured after training"),
+        (
+            {"gate": {"metric": "loss", "at_least": 0.5}},
+            "studies.exp7.search.gate.metric: 'loss' is not measured after training",
+        ),
+        ({"at": {"7a": {}}}, "studies.exp7.search.at: {'7a': {}}: write one for native"),
         ({"grid": {"model.depth": [1, 2]}}, "native/A has no such number"),
         ({"grid": {"training.dropout": [0.5, 1.5]}}, "dropout-1.5 of native/A: 1 validation error"),
         ({"budgets": [0.01]}, "steps-x0.01 of native/A: 1 validation error"),

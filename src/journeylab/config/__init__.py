@@ -24,6 +24,7 @@ from journeylab.config.grids import at_scale
 from journeylab.config.reading import canonical, check_plain, leaves, parse_yaml, read_yaml
 from journeylab.config.root import ONCE, Config, chunk_seeds, chunks
 from journeylab.config.search import (
+    Measured,
     Search,
     Trial,
     read_setting,

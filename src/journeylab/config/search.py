@@ -29,6 +29,7 @@ Setting = Annotated[
 _Value = Annotated[float, Field(gt=0.0, le=MOST), AsNumber]
 Values = Annotated[tuple[_Value, ...], Field(min_length=2), AfterValidator(distinct)]
 MetricName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][\w.@/-]*$", max_length=100)]
+_Levels = Mapping[Name, str | Annotated[int, Field(ge=-MOST, le=MOST)] | None]
 Index = tuple[int, ...]
 """A point of the grid: the place of each setting's value; beyond the ends where the grid grew."""
 
@@ -40,16 +41,61 @@ class Trial(NamedTuple):
     budget: float = 1.0
 
 
-class Search(Frozen):
+class Measured(Frozen):
+    """A quantity that is measured after training, as the claims read it: `metric` at levels `at`.
+
+    Each is the same for all arms, or written by arm.
+    """
+
+    metric: MetricName | dict[Name, MetricName]
+    at: _Levels | Mapping[Name, _Levels] = Field(default_factory=dict)
+
+    def of(self, arm: str) -> tuple[str, dict[str, str | int | None]]:
+        """The metric of an arm, and its levels. Raises ValueError if the arm is not written."""
+        by_arm: dict[str, Any] = {"metric": self.metric, "at": self.at}
+        if isinstance(self.metric, str):
+            by_arm["metric"] = {arm: self.metric}
+        if not any(isinstance(levels, Mapping) for levels in self.at.values()):
+            by_arm["at"] = {arm: self.at}
+        for key, written in by_arm.items():
+            if arm not in written:
+                raise ValueError(f"{key}: {dict(written)}: write one for {arm}")
+        return by_arm["metric"][arm], dict(by_arm["at"][arm])
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics, each once."""
+        return list(
+            dict.fromkeys([self.metric] if isinstance(self.metric, str) else self.metric.values())
+        )
+
+
+class Gate(Measured):
+    """What a point must reach to count, as a mean over the pilot seeds."""
+
+    at_least: Annotated[float, Field(ge=-MOST, le=MOST), AsNumber]
+
+    def passed(self, mean: float | None) -> bool:
+        """Whether a mean reaches the gate, up to the rounding of single precision.
+
+        That of a trial that failed does not.
+        """
+        if mean is None:
+            return False
+        return mean >= self.at_least or math.isclose(mean, self.at_least, rel_tol=1e-6)
+
+
+class Search(Measured):
     """What is tried, and what decides.
 
     Every run of `arms`, each an arm or ``arm/variant``, first tries all points of `grid`. A run
     whose choice has a neighbour that was not tried tries it as well, in up to `rounds` rounds. The
-    choice has the `best` mean over the pilot seeds of `metric` at the levels `at`: a quantity that
-    is measured after training, as the claims read it, for all arms or by arm. Of values within
+    choice has the `best` mean over the pilot seeds of `metric` at the levels `at`. Of values within
     `tie` of the best, the point nearest to the middle of the grid counts, on a logarithmic scale,
-    then the one with the smaller values. With `budgets`, each choice is also tried with these
-    multiples of the steps; else `curve`, a metric along training, says at which step it was best.
+    then the one with the smaller values. Only points that reach the `gate` count; if no point of a
+    run does, the choice is the one nearest to it. With `budgets`, each choice is also tried with
+    these multiples of the steps; else `curve`, a metric along training, says at which step it was
+    best.
     """
 
     arms: Annotated[
@@ -58,8 +104,7 @@ class Search(Frozen):
         AfterValidator(distinct),
     ]
     grid: Annotated[dict[Setting, Values], Field(min_length=1, max_length=3)]
-    metric: MetricName | dict[Name, MetricName]
-    at: Mapping[Name, str | Annotated[int, Field(ge=-MOST, le=MOST)] | None] = {}
+    gate: Gate | None = Field(default=None, exclude_if=lambda gate: gate is None)
     best: Literal["highest", "lowest"]
     tie: Annotated[float, Field(ge=0.0)]
     seeds: Annotated[int, Field(ge=1, le=24)] = 2
@@ -103,13 +148,10 @@ class Search(Frozen):
         """The pilot seeds of every trial."""
         return range(self.seeds_from, self.seeds_from + self.seeds)
 
-    def metric_of(self, arm: str) -> str:
-        """What decides in an arm. Raises ValueError if it is not written."""
-        if isinstance(self.metric, str):
-            return self.metric
-        if arm not in self.metric:
-            raise ValueError(f"metric: {dict(self.metric)}: write one for {arm}")
-        return self.metric[arm]
+    @property
+    def measured(self) -> dict[str, Measured]:
+        """What is read of every trial, by its place below the section: the root and ``.gate``."""
+        return {"": self} | ({".gate": self.gate} if self.gate else {})
 
     def start(self) -> list[Index]:
         """The points that every run tries."""
@@ -151,15 +193,24 @@ class Search(Frozen):
         budget = [f"steps-x{trial.budget:g}"] if trial.budget != 1.0 else []
         return "_".join((*parts, *budget))
 
-    def choose(self, values: Mapping[Index, float]) -> tuple[Index, list[Index]]:
+    def choose(
+        self, values: Mapping[Index, float], gates: Mapping[Index, float] = {}
+    ) -> tuple[Index, list[Index]]:
         """The choice among points with these values, and its neighbours that were not tried.
 
-        A value that is not finite is worse than any other.
+        A value that is not finite is worse than any other. If the search has a gate, `gates` are
+        its values.
         """
-        sign = -1.0 if self.best == "highest" else 1.0
-        cost = {i: sign * x if math.isfinite(x) else math.inf for i, x in values.items()}
+        counting, sign, tie = values, -1.0 if self.best == "highest" else 1.0, self.tie
+        if self.gate is not None:
+            reached = {i: x for i, x in values.items() if self.gate.passed(gates[i])}
+            if reached:
+                counting = reached
+            else:
+                counting, sign, tie = gates, -1.0, 0.0
+        cost = {i: sign * x if math.isfinite(x) else math.inf for i, x in counting.items()}
         least = min(cost.values())
-        equal = [index for index, x in cost.items() if x <= least + self.tie]
+        equal = [index for index, x in cost.items() if x <= least + tie]
         chosen = min(equal, key=lambda index: (self._from_middle(index), index))
         return chosen, [near for near in _neighbours(chosen) if near not in values]
 

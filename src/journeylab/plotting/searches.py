@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from journeylab.config import Search, same_values
+from journeylab.config import Measured, Search, same_values
 from journeylab.plotting.results import StudyResults, Table
 from journeylab.wording.effects import run_text
 from journeylab.wording.typography import short
@@ -70,7 +70,7 @@ def tabulate_search(results: StudyResults, searched: Mapping[str, Any]) -> Table
         used = searched["in_use"].get(run)
         same = used is not None and same_values(chosen["values"], used)
         tried = [
-            f"{_point(search, each['values'])}: {_value(each['mean'])}".replace(" ", "\u00a0")
+            f"{_point(search, each['values'])}: {_value(each['mean'])}{_mark(search, each)}"
             for each in searched["trials"]
             if each["run"] == run and each["steps"] == _steps(searched, chosen)
         ]
@@ -79,14 +79,18 @@ def tabulate_search(results: StudyResults, searched: Mapping[str, Any]) -> Table
                 "Run": run_text(arm, variant, results.labels, results.arms),
                 "Chosen": _point(search, chosen["values"]),
                 "Value": _value(chosen["mean"]),
+                **({"Gate": _value(chosen.get("gate")) + _mark(search, chosen)} if search.gate else {}),
                 "In use": "the same" if same else _point(search, used) if used else "not searched",
                 "Best at step": _best_step(search, chosen["curve"]),
-                f"All points, {' × '.join(settings)}: value": "; ".join(tried),
+                f"All points, {' × '.join(settings)}: value": "; ".join(
+                    each.replace(" ", "\u00a0") for each in tried
+                ),
             }
         )
     frame = pd.DataFrame(rows)
     caption = f"Search of {listed(settings)}."
-    return Table(frame, ("Value",), caption=caption, notes=_notes(searched))
+    values = ("Value", "Gate") if search.gate else ("Value",)
+    return Table(frame, values, caption=caption, notes=_notes(searched))
 
 
 def describe_search(search: Mapping[str, Any]) -> str:
@@ -94,14 +98,34 @@ def describe_search(search: Mapping[str, Any]) -> str:
     how = Search.model_validate(search["search"])
     settings = [setting.replace("_", " ").rpartition(".")[2] for setting in how.grid]
     sizes = " × ".join(str(len(values)) for values in how.grid.values())
-    metrics = [how.metric] if isinstance(how.metric, str) else dict.fromkeys(how.metric.values())
     pilots = how.pilots
     return (
         f"{listed(settings)} were searched by the pipeline, from one grid of {sizes} points for "
-        f"{len(search['choices'])} runs, by {listed([m.replace('_', ' ') for m in metrics])} after "
-        f"training on pilot seeds {pilots[0]} to {pilots[-1]}; the table of the search says where "
+        f"{len(search['choices'])} runs, by {_names(how)} after training on pilot seeds "
+        f"{pilots[0]} to {pilots[-1]}{_gated(search, how)}; the table of the search says where "
         "the settings in use are others"
     )
+
+
+def _gated(search: Mapping[str, Any], how: Search) -> str:
+    if how.gate is None:
+        return ""
+    short_of = _below_gate(search, how)
+    runs = f"; no point of {listed(short_of)} reached it" if short_of else ""
+    return f", among points with {_names(how.gate)} of at least {how.gate.at_least:g}{runs}"
+
+
+def _below_gate(search: Mapping[str, Any], how: Search) -> list[str]:
+    """The runs of which no point reached the gate."""
+    return [
+        run
+        for run, chosen in search["choices"].items()
+        if how.gate and not how.gate.passed(chosen.get("gate"))
+    ]
+
+
+def _names(measured: Measured) -> str:
+    return listed([name.replace("_", " ") for name in measured.metrics])
 
 
 def gain_of_longest(results: StudyResults) -> float | str:
@@ -126,6 +150,13 @@ def _notes(search: Mapping[str, Any]) -> str:
         "grid, then the neighbours of its choice until all were tried. Best at step: where the "
         "value was best, of the steps of training; with several numbers of steps, of these."
     )
+    if how.gate is not None:
+        notes += (
+            f" Gate: the mean of {_names(how.gate)} over the same seeds; points below "
+            f"{how.gate.at_least:g}, marked †, do not count."
+        )
+    if short_of := _below_gate(search, how):
+        notes += f" No point of {listed(short_of)} reached it: the nearest one is chosen."
     edges = [run for run, chosen in search["choices"].items() if chosen["untried"]]
     if edges:
         notes += f" At the edge of what was tried: {listed(edges)}."
@@ -148,6 +179,10 @@ def _best_step(search: Search, curve: Sequence[Mapping[str, float]]) -> str:
 
 def _point(search: Search, values: Mapping[str, float]) -> str:
     return " × ".join(f"{values[setting]:g}" for setting in search.grid)
+
+
+def _mark(search: Search, point: Mapping[str, Any]) -> str:
+    return "" if search.gate is None or search.gate.passed(point.get("gate")) else "†"
 
 
 def _value(mean: float | None) -> str:

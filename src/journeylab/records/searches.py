@@ -6,15 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from journeylab.config import Frozen, Search, build
 from journeylab.records.files import read_json
 from journeylab.records.stages import SEARCH
+
+_OPTIONAL = Field(default=None, exclude_if=lambda gate: gate is None)
 
 
 class TrialResult(Frozen):
     """A run with the settings of a point: the searched quantity of every pilot seed, and its mean.
 
     `key` is that of its measurements. A seed that failed has no value, and its trial no mean.
+    `gate` is the mean of the quantity of the search's gate.
     """
 
     folder: str
@@ -25,6 +30,7 @@ class TrialResult(Frozen):
     key: str
     results: tuple[float | None, ...]
     mean: float | None
+    gate: float | None = _OPTIONAL
 
 
 class CurvePoint(Frozen):
@@ -43,6 +49,7 @@ class Choice(Frozen):
     values: Mapping[str, float]
     mean: float | None
     folder: str
+    gate: float | None = _OPTIONAL
     untried: tuple[Mapping[str, float], ...] = ()
     curve: tuple[CurvePoint, ...] = ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -78,7 +78,10 @@ def choose(
     other numbers of steps.
     """
     usual = {trial.point: result for trial, result in tried.items() if trial.budget == 1.0}
-    index, untried = search.choose({i: _number(result.mean) for i, result in usual.items()})
+    index, untried = search.choose(
+        {i: _number(result.mean) for i, result in usual.items()},
+        {i: _number(result.gate) for i, result in usual.items()},
+    )
     grown = [Trial(near) for near in untried if Trial(near) in possible]
     budgets = [Trial(index, budget) for budget in search.budgets]
     points = [tried[trial] for trial in (Trial(index), *budgets) if trial in tried]
@@ -86,6 +89,7 @@ def choose(
         values=usual[index].values,
         mean=usual[index].mean,
         folder=usual[index].folder,
+        gate=usual[index].gate,
         untried=tuple(search.values(near) for near in untried),
         curve=tuple(
             CurvePoint(step=each.steps, value=each.mean)
@@ -114,30 +118,20 @@ def _taken(call: Call, search: Search, planned: Mapping[str, Planned]) -> list[s
 def _read(
     study: str, search: Search, folder: Path, name: str, planned: Planned, key: str
 ) -> TrialResult:
-    """The searched quantity of every pilot seed; UserError if `at` does not choose one number."""
+    """The results of a trial; UserError if `at` does not choose one number for each seed."""
     record = read_run(folder / name)
     table = read_table(folder / name / MEASUREMENTS, key)
-    metric = search.metric_of(planned.run.split("/")[0])
-    rows = table[table["metric"] == metric]
-    levels = ""
-    for factor, level in search.at.items():
-        column = rows[factor] if factor in rows else pd.Series(pd.NA, rows.index)
-        chosen = rows[column.isna() if level is None else column == level]
-        if chosen.empty and not rows.empty:
-            levels = f"; {factor} is one of: {', '.join(map(str, column.unique()))}"
-        rows = chosen
-    values = rows.groupby("seed")["value"]
     finished = [each.seed for each in record.seeds if each.status == "finished"]
-    if set(values.groups) != set(finished) or (values.size() > 1).any():
-        found = "no value" if rows.empty else "several values"
-        free = [str(c) for c in rows if c not in _FIXED and rows[c].nunique() > 1]
-        choose_one = f"; choose a level of {', '.join(free)}" if free else levels
-        raise UserError(
-            f"config.yaml: studies.{study}.search.at: {dict(search.at)}: {planned.run} has {found} "
-            f"of {metric} for a seed{choose_one}"
-        )
-    known = values.first()
-    results = tuple(float(known[seed]) if seed in finished else None for seed in search.pilots)
+    results: dict[str, tuple[float | None, ...]] = {}
+    for place, measured in search.measured.items():
+        metric, at = measured.of(planned.run.split("/")[0])
+        try:
+            known = _of_each_seed(table, metric, at, finished)
+        except ValueError as error:
+            raise UserError(
+                f"config.yaml: studies.{study}.search{place}.at: {at}: {planned.run} has {error}"
+            ) from None
+        results[place] = tuple(known.get(seed) for seed in search.pilots)
     return TrialResult(
         folder=name,
         run=planned.run,
@@ -145,9 +139,36 @@ def _read(
         values={setting: read_setting(record.settings, setting) for setting in search.grid},
         steps=record.settings["training"]["steps"],
         key=key,
-        results=results,
-        mean=None if None in results else fmean(x for x in results if x is not None),
+        results=results[""],
+        mean=_mean(results[""]),
+        gate=_mean(results[".gate"]) if search.gate else None,
     )
+
+
+def _of_each_seed(
+    table: pd.DataFrame, metric: str, at: Mapping[str, object], seeds: Collection[int]
+) -> dict[int, float]:
+    """The value of a metric at levels by seed; ValueError unless each of `seeds` has one."""
+    rows = table[table["metric"] == metric]
+    levels = ""
+    for factor, level in at.items():
+        column = rows[factor] if factor in rows else pd.Series(pd.NA, rows.index)
+        chosen = rows[column.isna() if level is None else column == level]
+        if chosen.empty and not rows.empty:
+            levels = f"; {factor} is one of: {', '.join(map(str, column.unique()))}"
+        rows = chosen
+    values = rows.groupby("seed")["value"]
+    if set(values.groups) != set(seeds) or (values.size() > 1).any():
+        found = "no value" if rows.empty else "several values"
+        free = [str(c) for c in rows if c not in _FIXED and rows[c].nunique() > 1]
+        choose_one = f"; choose a level of {', '.join(free)}" if free else levels
+        raise ValueError(f"{found} of {metric} for a seed{choose_one}")
+    first = values.first()
+    return {seed: float(first[seed]) for seed in seeds}
+
+
+def _mean(results: Sequence[float | None]) -> float | None:
+    return None if None in results else fmean(x for x in results if x is not None)
 
 
 def _with_curve(search: Search, choice: Choice, folder: Path) -> Choice:

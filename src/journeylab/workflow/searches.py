@@ -169,15 +169,16 @@ class StudySearch:
                 raise UserError(f"{at}.arms: {name!r}: no such trained run;{accepted(name, known)}")
         metrics = printed_names(self.study).metrics
         for run in self.runs:
-            try:
-                name = self.search.metric_of(run.arm)
-            except ValueError as error:
-                raise UserError(f"{at}.{error}") from None
-            if name not in metrics:
-                raise UserError(
-                    f"{at}.metric: {name!r} is not measured after training;"
-                    f"{accepted(name, [*metrics])}"
-                )
+            for place, measured in self.search.measured.items():
+                try:
+                    name, _ = measured.of(run.arm)
+                except ValueError as error:
+                    raise UserError(f"{at}{place}.{error}") from None
+                if name not in metrics:
+                    raise UserError(
+                        f"{at}{place}.metric: {name!r} is not measured after training;"
+                        f"{accepted(name, [*metrics])}"
+                    )
             for setting in self.search.grid:
                 try:
                     read_setting(run.settings, setting)
