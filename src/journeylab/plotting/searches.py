@@ -79,7 +79,7 @@ def tabulate_search(results: StudyResults, searched: Mapping[str, Any]) -> Table
                 "Run": run_text(arm, variant, results.labels, results.arms),
                 "Chosen": _point(search, chosen["values"]),
                 "Value": _value(chosen["mean"]),
-                **({"Gate": _value(chosen.get("gate")) + _mark(search, chosen)} if search.gate else {}),
+                **({"Gate": _gate(search, chosen)} if search.gate else {}),
                 "In use": "the same" if same else _point(search, used) if used else "not searched",
                 "Best at step": _best_step(search, chosen["curve"]),
                 f"All points, {' × '.join(settings)}: value": "; ".join(
@@ -183,6 +183,10 @@ def _point(search: Search, values: Mapping[str, float]) -> str:
 
 def _mark(search: Search, point: Mapping[str, Any]) -> str:
     return "" if search.gate is None or search.gate.passed(point.get("gate")) else "†"
+
+
+def _gate(search: Search, point: Mapping[str, Any]) -> str:
+    return _value(point.get("gate")) + _mark(search, point)
 
 
 def _value(mean: float | None) -> str:
