@@ -38,16 +38,16 @@ def labels_by_study() -> dict[str, set[str]]:
     }
 
 
-def theorem_tables() -> Iterator[str]:
-    """For each source document, a heading and a table of its theorems, as the glossary has them."""
+def theorem_lists() -> Iterator[str]:
+    """For each source document, a heading and a list of its theorems, as the glossary has them."""
     for key, document in THEOREMS.documents.items():
         title = document.title[0].upper() + document.title[1:]
         yield f"**{title}** ({', '.join(document.studies)})"
-        rows = ["| label | name | says |", "| --- | --- | --- |"]
-        for label, theorem in THEOREMS.by_label.items():
-            if theorem.document == key:
-                rows.append(f"| {label} | {theorem.name} | {theorem.says} |")
-        yield "\n".join(rows)
+        yield "\n".join(
+            f"- **{theorem.name}**, `{label}`: {theorem.says}"
+            for label, theorem in THEOREMS.by_label.items()
+            if theorem.document == key
+        )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
@@ -79,10 +79,10 @@ def test_a_study_is_listed_in_the_documents_of_its_theorems() -> None:
         assert all(study in THEOREMS.documents[document].studies for document in documents)
 
 
-def test_theorem_tables_agree_with_theorems_yaml() -> None:
+def test_theorem_lists_agree_with_theorems_yaml() -> None:
     text = (PROJECT / "docs/glossary.md").read_text(encoding="utf-8")
     block = re.search(r"<!-- documents -->\n\n(.*?)\n\n<!-- end -->", text, re.DOTALL)
-    expected = "\n\n".join(theorem_tables())
+    expected = "\n\n".join(theorem_lists())
     assert block, "docs/glossary.md has no block between <!-- documents --> and <!-- end -->"
     assert block[1] == expected, f"write into docs/glossary.md:\n{expected}"
 

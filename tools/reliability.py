@@ -17,7 +17,7 @@ PROJECT = Path(__file__).parents[1]
 FOLDER = PROJECT / "build/torture"
 START, END = "<!-- campaign: python tools/reliability.py -->", "<!-- end -->"
 SILENT = "SILENT"
-SHOWN = 3
+SHOWN = 2
 """Outcomes of a group that its line names."""
 ROWS = {
     "kills": "Kill at any moment",

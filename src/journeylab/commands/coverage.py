@@ -1,5 +1,6 @@
 """``journeylab coverage``: the checkable statements of the documents, with their claims."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 import typer
@@ -7,13 +8,13 @@ import typer
 from journeylab.claims.schema import Claim
 from journeylab.claims.statements import Statement, read_statements
 from journeylab.claims.theorems import read_theorems
-from journeylab.commands.results import CLAIMS, current_register, printed_table
+from journeylab.commands.results import CLAIMS, current_register
 from journeylab.wording.verdicts import capital
 
-HEAD = ("Section", "Statement", "Claims")
 LEGEND = (
-    "Every checkable statement of the source documents, with the claims that test it. D: judged as "
-    "the document states it; the others are corrected. An s in the number: a secondary measurement."
+    "Every checkable statement of the source documents, by section, with the claims that test it. "
+    "D: judged as the document states it; the others are corrected. An s in the number: a "
+    "secondary measurement."
 )
 
 
@@ -24,15 +25,19 @@ def coverage() -> None:
     typer.echo(f"# What the documents state, and what tests it\n\n{LEGEND}")
     for document, statements in documents.items():
         typer.echo(f"\n## {capital(theorems.documents[document].title)}\n")
-        rows = [(s.section, s.says, "; ".join(_tests(s, register.by_id))) for s in statements]
-        typer.echo(printed_table(HEAD, rows, markdown=True))
+        by_section = defaultdict(list)
+        for statement in statements:
+            tests = "; ".join(_tests(statement, register.by_id))
+            by_section[statement.section].append(f"- {statement.says} ({tests})")
+        parts = [f"**{section}**\n\n" + "\n".join(rows) for section, rows in by_section.items()]
+        typer.echo("\n\n".join(parts))
 
 
 def _tests(statement: Statement, known: Mapping[str, Claim]) -> Iterator[str]:
     if statement.claims:
         yield ", ".join(f"{name}{_mark(known[name])}" for name in statement.claims)
     if statement.untested:
-        yield f"not tested: {statement.untested}" if not statement.claims else statement.untested
+        yield f"not tested: {statement.untested}"
 
 
 def _mark(claim: Claim) -> str:
