@@ -18,6 +18,7 @@ from journeylab.records import runs
 from journeylab.records.evidence import evidence_path
 from journeylab.records.files import MEASUREMENTS, read_json, write_json
 from journeylab.records.plans import REGISTER
+from journeylab.workflow.evidence import moved_on_line
 from journeylab.workflow.planning import WorkflowPlan
 
 from ..made import flip, git
@@ -347,6 +348,45 @@ def test_evidence_alone_is_taken_to_the_last_look_that_has_all_its_runs(lab: Lab
         path.unlink()
     with pytest.raises(UserError, match="no study has evidence of a whole look"):
         lab.plan(evidence="only")
+
+
+def test_a_study_newer_than_its_evidence_names_the_commit_and_the_commands(lab: Lab) -> None:
+    exp10 = read_yaml(PROJECT / "config.yaml")["studies"]["exp10"]
+    lab.finish("exp5")
+    ask("add")
+    git(lab.path, "add", "--all")
+    git(lab.path, "commit", "-m", "evidence")
+    commit = git(lab.path, "rev-parse", "HEAD")[:12]
+    assert ask("older") == []
+    assert lab.plan().moved_on == lab.plan(evidence="only").moved_on == []
+
+    lab.configure(lambda config: config["studies"]["exp5"]["arms"]["bridge"].update(draws=3))
+    with pytest.raises(UserError, match="no study has evidence of a whole look"):
+        lab.plan(evidence="only")
+    lab.configure(lambda config: config["studies"].update(exp10=exp10))
+    shutil.copytree(PROJECT / "evidence/exp10", "evidence/exp10")
+    git(lab.path, "commit", "-am", "settings")
+    line = (
+        "exp5 is not drawn: its settings, code or seeds are newer than its evidence, which was "
+        f"current at commit {commit}. To draw it: git worktree add build/{commit} {commit}; "
+        f"make -C build/{commit} setup; make -C build/{commit} recorded"
+    )
+    assert ask("older") == lab.plan().moved_on == [line]
+    assert ask("older", "--markdown") == [f"- {line}"]
+    plan = lab.plan(evidence="only")
+    assert plan.studies == ["exp10"]
+    assert [each for each in plan.warnings() if "not drawn" in each] == [line]
+    shared = [made for _, made in plan.plans() if made.stage in ("respond", "index")]
+    assert [made.settings["moved_on"] for made in shared] == [[line]] * 2
+    assert lab.plan(evidence="only", anonymous=True).moved_on == [line.partition(", which was")[0]]
+
+    shallow = lab.path / "shallow"
+    git(lab.path, "clone", "--depth", "1", lab.path.as_uri(), str(shallow))
+    assert "git fetch --unshallow" in moved_on_line(
+        "exp5", [shallow / f"evidence/exp5/{COMPUTED}.zip"], shallow, anonymous=False
+    )
+    shutil.rmtree(".git")
+    assert ask("older")[0].endswith("newer than its evidence, which no commit has")
 
 
 def test_an_unknown_mode_is_one_line(lab: Lab) -> None:

@@ -196,6 +196,12 @@ def test_the_page_names_no_commit_and_no_machine(evidence):
     assert not re.search(f"{COMMIT}|a-machine", page)
 
 
+def test_a_study_newer_than_its_evidence_is_named(evidence, page):
+    assert "is not drawn" not in page
+    page = render(evidence, plan_key=KEY, moved_on=["exp9 is not drawn: <its> evidence"])
+    assert "exp9 is not drawn: &lt;its&gt; evidence" in page
+
+
 def test_a_quick_run_is_stamped(page, evidence):
     quick = [evidence[1]._replace(verdicts=trained_verdicts(evidence=False))]
     assert "not evidence" not in page

@@ -11,6 +11,7 @@ from journeylab.claims.response import ReviewPoint
 from journeylab.config import UserError
 from journeylab.records.files import sha256, write_folder
 from journeylab.reports import response
+from journeylab.reports.latex import escape
 from journeylab.reports.response import Question, describe_response, plain_text
 from journeylab.reports.typeset import compile_pdf
 from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers
@@ -98,6 +99,25 @@ def test_only_named_figures_are_shown_and_an_unknown_one_refused(evidence, respo
     assert shown == [["exp7"], [], [], [], []]
     with pytest.raises(UserError, match=r"response.yaml: x: figures: 'exp7/nothing' is not drawn"):
         described(evidence, [question("x", figures=("exp7/nothing",))])
+
+
+def test_a_study_newer_than_its_evidence_is_named_in_every_form(evidence, tmp_path):
+    line = (
+        "exp9 is not drawn: its evidence was current at commit 0123. To draw it: make -C build/0123"
+    )
+    found = described(evidence, moved_on=[line])
+    assert plain_text(found, 10_000).count(f"{line}.") == 2  # for each reviewer
+    with write_folder(tmp_path / "latex") as folder:
+        response.write_latex(found, evidence, folder)
+    assert rf"\textbf{{{escape(line)}.}}" in (tmp_path / "latex/response.tex").read_text()
+    compile_pdf(
+        "response",
+        found,
+        response.figure_files(found, evidence),
+        tmp_path / "response.pdf",
+        "response.typ",
+    )
+    assert "exp9 is not drawn" in " ".join(pages(tmp_path / "response.pdf"))
 
 
 def test_an_answer_written_for_another_verdict_is_not_printed(evidence, response_data):

@@ -52,6 +52,7 @@ def deposit(
     with write_atomic(output) as partial:
         partial.write_bytes(content)
     names = ", ".join(study.name for study in studies)
+    typer.echo("".join(f"{line}\n" for line in plan.moved_on), nl=False)
     typer.echo(f"{output}: {names}; {len(files)} files, {len(content) / 1e6:.1f} MB")
     if not anonymous:
         typer.echo(f"commit: swh:1:rev:{code.commit}")

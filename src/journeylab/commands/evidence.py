@@ -75,6 +75,16 @@ def check(
     end((), [f"error: {line}" for line in damaged])
 
 
+@app.command()
+def older(
+    markdown: Annotated[bool, typer.Option(help="Print a Markdown list.")] = False,
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+) -> None:
+    """Name the studies that are newer than their evidence, and the commands that draw them."""
+    for line in current_plan(config, {"evidence": "run"}).moved_on:
+        typer.echo(f"- {line}" if markdown else line)
+
+
 def _planned(names: Sequence[str], config: Path) -> tuple[WorkflowPlan, list[str]]:
     """The workflow in which every run is made, and the studies that are named."""
     overrides = dict(override(name) for name in names if "=" in name)

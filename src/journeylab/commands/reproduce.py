@@ -88,8 +88,9 @@ def reproduce(
     studies = Counter(unit.evidence.plan.study for unit in units)
     population = ", ".join(f"{study} {count}" for study, count in studies.items())
     typer.echo(f"draw seed {seed}; {len(units)} units: {population}; rerun on {cpu_model()}")
-    for path in older:
-        typer.echo(f"{path}: of an older key, not compared")
+    if older:
+        typer.echo(f"{len(older)} files are of older keys and are not compared")
+        typer.echo("".join(f"{line}\n" for line in workflow.moved_on), nl=False)
     by_name = {unit.name: unit for unit in units}
     order = (by_name[name] for name in draw_order(by_name, seed))
     kernels = read_kernels(folder, studies)

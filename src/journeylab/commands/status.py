@@ -28,8 +28,9 @@ from journeylab.commands.results import (
 from journeylab.config import UserError
 from journeylab.records.verdicts import Registration
 from journeylab.reports.summary import HEAD, TheoremCounts, count_outcomes
+from journeylab.wording.placeholders import UNJUDGED
 from journeylab.wording.rows import StudyRows
-from journeylab.wording.verdicts import checks_text, outcome
+from journeylab.wording.verdicts import capital, checks_text, outcome
 
 Part = Literal["answers", "theorems"]
 
@@ -49,26 +50,29 @@ def status(
     """Show the answer of every study, and count its verdicts by theorem."""
     register = current_register()
     known = [] if reference else list(_of_results(root, register))
+    recorded = not known
     if not known:
         known = list(_of_references(register))
         if not reference:
             typer.echo(RECORDED, err=True)
     if not known:
         raise UserError(f"{REFERENCES}: no verdicts of this register; `make all` makes them")
+    judged = {of["study"]: of for of in _studies(known)}
+    names = register.studies if recorded else judged
+    studies = [judged.get(study) or _unjudged(study) for study in names]
     if json:
-        print_json("status", studies=_studies(known), theorems=_counted(known))
+        print_json("status", studies=studies, theorems=_counted(known))
         return
     if only != "theorems":
-        typer.echo("\n".join(_answers(known, markdown=markdown)))
+        typer.echo("\n".join(_answers(studies, markdown=markdown)))
     if only is None:
         typer.echo()
     if only != "answers":
         typer.echo("\n".join(_theorems(known, markdown=markdown)))
 
 
-def _answers(known: list[_Known], *, markdown: bool) -> Iterator[str]:
+def _answers(studies: list[dict[str, Any]], *, markdown: bool) -> Iterator[str]:
     """Question and answer of every study."""
-    studies = _studies(known)
     if markdown:
         linked = [
             (f"[{of['title'].partition(':')[0]}](docs/gallery/{of['study']}.pdf)", of["answer"])
@@ -79,6 +83,18 @@ def _answers(known: list[_Known], *, markdown: bool) -> Iterator[str]:
     for of in studies:
         yield from textwrap.wrap(f"{of['study']}: {of['question']}", 96)
         yield from textwrap.wrap(of["answer"], 96, initial_indent="    ", subsequent_indent="    ")
+
+
+def _unjudged(study: str) -> dict[str, Any]:
+    """A study without a reference of its revision, as ``--json`` prints it."""
+    names = printed_names(study)
+    return {
+        "study": study,
+        "title": names.title,
+        "question": names.question,
+        "answer": f"{capital(UNJUDGED)}.",
+        "claims": [],
+    }
 
 
 def _studies(known: list[_Known]) -> list[dict[str, Any]]:

@@ -24,8 +24,11 @@ from journeylab.wording.verdicts import (
 )
 
 
-def render(studies: Sequence[JudgedStudy], *, plan_key: str) -> str:
-    """The page, not yet sealed. It names no commit and no machine."""
+def render(studies: Sequence[JudgedStudy], *, plan_key: str, moved_on: Sequence[str] = ()) -> str:
+    """The page, not yet sealed. It names no machine.
+
+    It names a commit only for studies whose code has `moved_on` from their evidence, a line each.
+    """
     script = _template("index.js")
     listed = [_study(study) for study in studies]
     tables = (study[name] for study in listed for name in ("judged", "checks", "secondary"))
@@ -45,6 +48,7 @@ def render(studies: Sequence[JudgedStudy], *, plan_key: str) -> str:
         choices=[(study["id"], f"{study['id']}: {study['title']}") for study in listed],
         words=[(word, word) for word in (*OUTCOMES, "holds", "fails") if word in outcomes],
         plan_key=plan_key,
+        moved_on=moved_on,
         style=_template("index.css"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

@@ -35,6 +35,7 @@ def run(call: Call) -> None:
         unasked=[row for row in unasked(response, register) if row.partition(".")[0] in known],
         plan_key=plan.key,
         anonymous=plan.settings["anonymous"],
+        moved_on=plan.settings["moved_on"],
         review=read_round(call.file("round")) if since else None,
     )
     with write_folder(reports / "latex", plan.origin()) as folder:

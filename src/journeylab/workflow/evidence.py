@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -13,10 +14,12 @@ from journeylab.records.evidence import (
     RunEvidence,
     changes,
     collect_evidence,
+    evidence_path,
     find_evidence,
     read_evidence,
 )
 from journeylab.records.files import MEASUREMENTS
+from journeylab.records.git import ask_git
 from journeylab.records.looks import LookRecord, SeedRange, seeded_runs, seeds_taken
 from journeylab.records.plans import Plan, plan_key
 from journeylab.records.stages import run_folder
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 Plans = tuple[Plan, Plan]
 """The plan of a run and that of its measurements; they are equal for a computed run."""
 State = Literal["current", "of an older key", "damaged", "missing", "no longer planned"]
+OLDER = ("of an older key", "no longer planned")
 LISTED = 4
 """The number of changes that a warning names."""
 
@@ -50,7 +54,8 @@ class StudyEvidence(NamedTuple):
 
     `restored` maps the folders of runs to their evidence. `outdated` says of each run that has
     evidence of an older key what changed. `current` of the `needed` runs have current evidence.
-    `look` is the number of seeds of the last look that has all its runs; 0 if none has.
+    `look` is the number of seeds of the last look that has all its runs; 0 if none has. Then
+    `older` are the files of runs that are planned with other keys, or not any more.
     """
 
     restored: Mapping[str, RunEvidence]
@@ -58,6 +63,7 @@ class StudyEvidence(NamedTuple):
     current: int
     needed: int
     look: int
+    older: Sequence[Path] = ()
 
     @property
     def complete(self) -> bool:
@@ -216,7 +222,27 @@ def find_restorable(
     needed = looks[-1].needed
     current = sum(recorded[folder].state == "current" for folder in needed)
     look = max((look.seeds for look in looks if look.complete), default=0)
-    return StudyEvidence(restored, outdated, current, len(needed), look)
+    older = [] if look else _older(root, study, recorded)
+    return StudyEvidence(restored, outdated, current, len(needed), look, older)
+
+
+def find_older(
+    root: Path, planned: Mapping[str, Plans], seeds: StudySeeds, register: Register
+) -> Sequence[Path]:
+    """The same of one study, `StudyEvidence.older`; quick if all evidence is current."""
+    recorded = read_recorded(root, seeds.study, planned)
+    older = _older(root, seeds.study, recorded)
+    if older and any(look.complete for look in _looks(seeds, register, list(planned), recorded)):
+        return []
+    return older
+
+
+def _older(root: Path, study: str, recorded: Mapping[str, Recorded]) -> list[Path]:
+    return [
+        evidence_path(root, study, folder)
+        for folder, (state, *_) in recorded.items()
+        if state in OLDER
+    ]
 
 
 def is_finished(folder: Path, plans: Plans) -> bool:
@@ -254,12 +280,14 @@ def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[
             reasons = list(dict.fromkeys(part for each in known.outdated for part in each))
             more = f" and {len(reasons) - LISTED} more" if len(reasons) > LISTED else ""
             lines.append(
-                f"{study}: the evidence of {len(known.outdated)} of {known.needed} runs is of an "
-                f"older key and is not used; changed: {', '.join(reasons[:LISTED])}{more}"
+                f"{study}: the evidence of {len(known.outdated)} runs is of an older key and is "
+                f"not used; changed: {', '.join(reasons[:LISTED])}{more}"
             )
     left, ended = [], []
     for study, known in evidence.items():
         have = f"{study} ({known.current} of {known.needed} runs)"
+        if known.older:
+            continue  # a line of its own says where it is drawn
         if not known.look:
             left.append(have)
         elif not known.complete:
@@ -269,6 +297,28 @@ def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[
     if mode == "only" and ended:
         lines.append(f"taken to the last look with evidence of all its runs: {', '.join(ended)}")
     return lines
+
+
+def moved_on_line(study: str, older: Sequence[Path], repository: Path, *, anonymous: bool) -> str:
+    """Where a study is drawn whose settings, code or seeds are newer than its evidence.
+
+    That is the last commit that changed the `older` files: evidence is recorded while it is
+    current. Of a blind review, and where git cannot tell, no commit is named.
+    """
+    line = f"{study} is not drawn: its settings, code or seeds are newer than its evidence"
+    if anonymous:
+        return line
+    files = [os.path.relpath(path, repository) for path in older]
+    commit = (ask_git(repository, "log", "-1", "--format=%H", "--", *files) or "").strip()[:12]
+    if not commit:
+        return f"{line}, which no commit has"
+    if (ask_git(repository, "rev-parse", "--is-shallow-repository") or "").strip() == "true":
+        return f"{line}; git fetch --unshallow, which names the commit at which it was current"
+    at = f"build/{commit}"
+    return (
+        f"{line}, which was current at commit {commit}. To draw it: "
+        f"git worktree add {at} {commit}; make -C {at} setup; make -C {at} recorded"
+    )
 
 
 def _read(path: Path, plans: Plans | None) -> Recorded:

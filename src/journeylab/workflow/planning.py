@@ -64,7 +64,9 @@ from journeylab.workflow.evidence import (
     StudyEvidence,
     drawn_studies,
     evidence_warnings,
+    find_older,
     find_restorable,
+    moved_on_line,
     run_plans,
 )
 from journeylab.workflow.external import EXTERNAL, external_files, file_name, with_checksums
@@ -208,7 +210,22 @@ class WorkflowPlan:
             search = self.searches.get(search_of(place) or place)
             if search and self.config.scale != "quick":
                 lines += search.remarks(search.recorded)
-        return lines + evidence_warnings(self.evidence, self.config.evidence)
+        lines += evidence_warnings(self.evidence, self.config.evidence)
+        return lines + (self.moved_on if self.config.evidence == "only" else [])
+
+    @cached_property
+    def moved_on(self) -> list[str]:
+        """A line for each study that cannot be drawn, since it is newer than its evidence."""
+        root, register = Path(self.config.root), self.register
+        older = {study: known.older for study, known in self.evidence.items()} or {
+            study: find_older(root, self.run_plans(study), self.seeds(study), register)
+            for study in self.studies
+        }
+        return [
+            moved_on_line(study, files, Path.cwd(), anonymous=self.config.anonymous)
+            for study, files in older.items()
+            if files
+        ]
 
     def _exploratory(self, studies: Iterable[str]) -> Iterator[str]:
         """The judged rows that the ledger does not have, a line for each kind of reason."""
@@ -432,6 +449,7 @@ class WorkflowPlan:
             "theorems": self.theorems.model_dump(mode="json"),
             "answers": {study: self.answer(study) for study in self.covered},
             "anonymous": self.config.anonymous,
+            "moved_on": self.moved_on if self.config.evidence == "only" else [],
         }
         response = {
             "response": self.response.model_dump(mode="json"),

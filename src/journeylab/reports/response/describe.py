@@ -60,11 +60,13 @@ def describe_response(
     plan_key: str,
     anonymous: bool,
     review: ReviewRound | None = None,
+    moved_on: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Everything the templates print, numbers in their printed form.
 
     ``unasked`` are the ids of the judged claims that answer no point; ``review`` is the reviewed
-    version, if the response says what moved since. Raises UserError for a figure that no study has.
+    version, if the response says what moved since; ``moved_on`` says where studies are drawn whose
+    code is newer than their evidence. Raises UserError for a figure that no study has.
     """
     known = {row.id: row for study in studies for row in study.verdicts.verdicts}
     registered = {name: entry for study in studies for name, entry in study.registered.items()}
@@ -77,6 +79,7 @@ def describe_response(
     return {
         "title": title,
         "about": about or "",
+        "moved_on": list(moved_on),
         "scale": studies[0].verdicts.scale,
         "stamp": None if evidence else STAMP,
         "points": [

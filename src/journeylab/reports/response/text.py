@@ -21,7 +21,8 @@ def plain_text(described: Mapping[str, Any], characters: int) -> str:
 def _part(described: Mapping[str, Any], reviewer: str, characters: int) -> str:
     points = [point for point in described["points"] if point["reviewer"] == reviewer]
     stamp = f"**{described['stamp']}**\n\n" if described["stamp"] else ""
-    part = f"# {reviewer}\n\n{stamp}" + "\n".join(map(_line, points))
+    moved_on = "".join(f"{line}.\n\n" for line in described["moved_on"])
+    part = f"# {reviewer}\n\n{stamp}{moved_on}" + "\n".join(map(_line, points))
     answers = list(map(_answer, points))
     whole = [_with_rows(*each) for each in zip(answers, points, strict=True)]
     for texts in (whole, answers):
