@@ -11,6 +11,7 @@ from journeylab.training import count_steps, report_progress
 from journeylab.wording.typography import roughly
 from snakemake_logger_plugin_journeylab.handler import training_line
 from snakemake_logger_plugin_journeylab.wording import (
+    cluster_errors,
     cluster_message,
     count_verdicts,
     name_job,
@@ -104,6 +105,16 @@ def test_a_cluster_message_is_one_line_without_advice() -> None:
     said = [refused.replace("\n", " ")]
     assert cluster_message(f"{refused}\n    sbatch call:\n        sbatch") == said
     assert cluster_message("For further error details see the cluster log.") == []
+
+
+def test_what_slurm_wrote_into_a_log_is_printed_once(tmp_path: Path) -> None:
+    log = tmp_path / "7.log"
+    assert cluster_errors(log) == []
+    memory = "slurmstepd-n1: error: StepId=7.batch exceeded memory limit (76 > 60), being killed"
+    away = "srun: error: Unable to confirm allocation for job 7: Unable to contact slurm controller"
+    exited = "srun: error: n1: task 0: Exited with exit code 1"
+    log.write_text("\n".join(["Select jobs to execute...", memory, memory, exited, away]))
+    assert cluster_errors(log) == [memory, away]
 
 
 def judged_study(**words: str | None) -> dict[str, Any]:

@@ -72,7 +72,10 @@ SlurmdLogFile={folder}/slurmd-%n.log
 # neither cgroups nor systemd
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
+# kill a step that uses more memory than its job asked for
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=1
+JobAcctGatherParams=OverMemoryKill
 MpiDefault=none
 MailProg=/bin/true
 SelectType=select/cons_tres

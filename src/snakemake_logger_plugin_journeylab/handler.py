@@ -194,12 +194,16 @@ class LogHandler(LogHandlerBase):
             self.failed[jobid] = job._replace(log=[])
             self._say("\n".join(lines))
             return
-        began = any(Path(log).exists() for log in job.log)
-        for log in (logs := dict.fromkeys([*job.log, *given])):
-            if log in job.log or not began:  # else the cluster's log repeats the job's log
-                lines += [f"  {line}" for line in wording.why(Path(log))]
-            lines.append(f"  log: {log}")
-        if not logs:
+        # a cluster's log repeats the job's log, unless SLURM ended the job before it wrote a line
+        others = [log for log in given if log not in job.log]
+        logs = [log for log in job.log if not others or wording.has_text(Path(log))]
+        self.failed[jobid] = job._replace(log=logs or others)
+        for log in logs:
+            lines += [*(f"  {line}" for line in wording.why(Path(log))), f"  log: {log}"]
+        for log in others:
+            said = wording.cluster_errors(Path(log)) or ([] if logs else wording.why(Path(log)))
+            lines += [*(f"  {line}" for line in said), f"  log: {log}"]
+        if not logs and not others:
             reason = about["rule_msg"] or about["shellcmd"] or "it has no log"
             lines += [f"  {line}" for line in str(reason).strip().splitlines()]
         self._say("\n".join(lines))

@@ -17,6 +17,9 @@ from journeylab.records.searches import SearchRecord
 
 LINES = 12
 """How many last lines of a failed job's log are printed."""
+_FROM_SLURM = re.compile(
+    r"(slurmd|slurmstepd|srun)\S*: error: (?!.*: tasks? \S+: (Exited|Terminated))"
+)
 _FULL = 1 << 16
 """Free bytes below which an empty log is explained by a full disk."""
 
@@ -46,6 +49,24 @@ def why(log: Path) -> list[str]:
         full = shutil.disk_usage(log.parent).free < _FULL
         return ["its log is empty" + ", because the disk is full" * full]
     return lines[-1:] if lines[-1].startswith("error: ") else lines[-LINES:]
+
+
+def has_text(log: Path) -> bool:
+    """Whether a log is there and not empty."""
+    with suppress(OSError):
+        return log.stat().st_size > 0
+    return False
+
+
+def cluster_errors(log: Path) -> list[str]:
+    """What SLURM itself wrote into its log of a job, as that memory exceeded the limit; once each.
+
+    That a task exited is left out: the log of the job says why.
+    """
+    with suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        return list(dict.fromkeys(filter(_FROM_SLURM.match, lines)))[:LINES]
+    return []
 
 
 def cluster_message(message: str) -> list[str]:

@@ -23,6 +23,7 @@ from .conftest import PROFILE, Submitting, environment_of, is_training
 pytestmark = [pytest.mark.system, pytest.mark.timeout(900)]
 
 SEEDS = "seeds-1000-1001"
+COMPUTED = "results/exp7/algebra/slots/once/run.json"
 SUBMITTED = ("train", "compute", "measure")
 Value = TypeVar("Value")
 
@@ -137,7 +138,7 @@ def away(work: Submitting, daemon: str, process: subprocess.Popen[str]) -> Itera
 
 def test_sacct_works_with_accounting_that_is_away_meanwhile(submitting: Submitting) -> None:
     submitting.copy.edit(PROFILE, lambda text: text.replace("command: squeue", "command: sacct"))
-    process = submitting.start("results/exp7/algebra/slots/once/run.json")
+    process = submitting.start(COMPUTED)
     wait_for(lambda: submitting.attempts("compute"), process, submitting.copy.path / "output")
     with away(submitting, "slurmdbd", process):
         pass
@@ -182,15 +183,65 @@ def test_an_outage_ends_no_workflow_and_a_signal_does(local: Copy, submitting: S
     assert hashes(submitting.copy, *files) == hashes(local, *files)
 
 
-def test_a_refused_submission_asks_for_no_log(submitting: Submitting) -> None:
-    asked = "# default-resources:\n#   - slurm_account=ACCOUNT\n#   - slurm_partition=PARTITION"
-    absent = "default-resources:\n  - slurm_partition=absent"
-    submitting.copy.edit(PROFILE, lambda text: text.replace(asked, absent))
-    process = submitting.start("results/exp7/algebra/slots/once/run.json")
-    assert process.wait(timeout=120) == 1
-    assert "invalid partition specified: absent" in submitting.output
-    assert ".log" not in submitting.output.partition("jobs failed:")[2]
+@pytest.mark.parametrize("how", ["limit", "Ctrl-C"])
+def test_a_workflow_that_ends_in_an_outage_names_its_jobs(how: str, submitting: Submitting) -> None:
+    attempts = "3" if how == "limit" else "60"
+    process = submitting.start("--slurm-status-attempts", attempts, "--", COMPUTED)
+    output = submitting.copy.path / "output"
+    [job] = wait_for(lambda: submitting.attempts("compute"), process, output)
+    with away(submitting, "slurmctld", process):
+        if how == "Ctrl-C":
+            process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10 if how == "Ctrl-C" else 60) != 0
+    assert f"wait for its jobs or end them: scancel {job['JobId']}" in submitting.output
+    assert ("; then continue: snakemake --workflow" in submitting.output) == (how == "limit")
+
+
+@pytest.mark.parametrize(
+    ("resource", "message"),
+    [
+        ("slurm_partition=absent", "invalid partition specified: absent"),
+        ("slurm_account=nobody", "The given account nobody appears to be invalid. Available"),
+    ],
+)
+def test_a_refused_submission_asks_for_no_log(
+    resource: str, message: str, submitting: Submitting
+) -> None:
+    arguments = "--retries", "0", "--default-resources", resource, "--", COMPUTED
+    assert submitting.start(*arguments).wait(timeout=120) == 1
+    assert message in submitting.output
+    assert ".log" not in submitting.output
     assert "its log is missing" not in submitting.output
+
+
+def test_a_job_above_its_memory_is_killed_and_the_reason_is_printed(submitting: Submitting) -> None:
+    process = submitting.start(
+        *("--retries", "1", "--set-resources", "compute:mem_mb=60", "--", COMPUTED)
+    )
+    assert process.wait(timeout=120) == 1
+    assert submitting.output.count("error: Exceeded job memory limit") == 2
+    assert "its log is" not in submitting.output
+
+
+def test_a_held_job_is_named_and_goes_on_when_it_is_released(submitting: Submitting) -> None:
+    cluster = submitting.cluster
+    folders = [cluster.folder / f"spool-{node}" for node in NODES]
+    for folder in folders:  # without it, no job can be launched
+        folder.rename(f"{folder}.away")
+        folder.touch()
+    try:
+        process = submitting.start(COMPUTED)
+        output = submitting.copy.path / "output"
+        wait_for(lambda: "SLURM holds job" in submitting.output, process, output)
+    finally:
+        for folder in folders:
+            folder.unlink()
+            Path(f"{folder}.away").rename(folder)
+    [job] = [each["JobId"] for each in submitting.attempts("compute")]
+    said = f"SLURM holds job {job} (launch failed requeued held): scontrol release {job} lets it"
+    assert submitting.output.count(said) == 1
+    cluster.run("scontrol", "release", job)
+    assert process.wait(timeout=300) == 0, submitting.output
 
 
 def test_looks_submit_only_the_runs_that_open_claims_read(cluster: Cluster, tmp_path: Path) -> None:

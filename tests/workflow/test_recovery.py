@@ -165,6 +165,9 @@ def test_queued_cluster_jobs_are_named(workflow: Workflow, monkeypatch: pytest.M
     _, output = workflow.run("a.txt")
     assert "wait for them" not in output
     assert "(launch failed requeued held): scontrol release 7 lets it run, scancel 7" in output
+    squeue.write_text(f"#!/bin/sh\n{say}".replace("None", "JobHoldMaxRequeue"))
+    _, output = workflow.run("a.txt")
+    assert "SLURM holds job 7 (JobHoldMaxRequeue): scontrol release 7" in output
     squeue.write_text("#!/bin/sh\nexit 1\n")
     code, output = workflow.run("a.txt")
     assert code != 0

@@ -112,7 +112,7 @@ def _clear(folder: Path) -> None:
     began = _recorded(folder)
     alive = {run for run in began if _is_alive(run)}
     if not alive and (queued := _queued_jobs(folder)):
-        held = [held_job(job, reason) for job, reason in queued.items() if "held" in reason.lower()]
+        held = [held_job(job, reason) for job, reason in queued.items() if is_held(reason)]
         raise UserError(
             "; ".join(["jobs of a killed run are in SLURM's queue", *held])
             + f"; {'end' if held else 'wait for them, or end'} them: scancel {' '.join(queued)}"
@@ -146,6 +146,11 @@ def _is_alive(run: Path) -> bool:
         except BlockingIOError:
             return True
     return False
+
+
+def is_held(reason: str) -> bool:
+    """Whether a job waits until somebody releases it: JobHeldUser, JobHoldMaxRequeue, …"""
+    return "held" in reason.lower() or "JobHold" in reason
 
 
 def held_job(job: str, reason: str) -> str:

@@ -28,7 +28,7 @@ from snakemake_interface_executor_plugins.executors.base import (  # type: ignor
 )
 
 from journeylab.wording.typography import roughly
-from journeylab.workflow.recovery import held_job
+from journeylab.workflow.recovery import held_job, is_held
 
 FAILED = (
     *("BOOT_FAIL", "CANCELLED", "DEADLINE", "ERROR", "FAILED", "NODE_FAIL"),
@@ -57,7 +57,7 @@ def keep_polling(executor: Any, seconds: float) -> None:
     workflow would then wait for ever. A submission that SLURM did not take is repeated later.
     """
     vars(executor).update(seconds=seconds, sent={}, ended=set(), unsent=[], held=set(), failures=0)
-    executor.stopped = executor.warned = False
+    vars(executor).update(stopped=False, warned=False, reasons={}, next_reasons=0.0)
     executor.__class__ = _persistent(type(executor))
 
 
@@ -71,6 +71,8 @@ def _persistent(kind: Any) -> Any:
         held: set[str]
         failures: int  # polls in a row without an answer
         since: float
+        reasons: dict[str, str]  # why jobs wait, where sacct tells states
+        next_reasons: float
         stopped: bool
         warned: bool
 
@@ -124,7 +126,7 @@ def _persistent(kind: Any) -> Any:
 
         def _warn_if_held(self, job: Any, reason: str) -> None:
             number = job.external_jobid
-            if "held" not in reason.lower():
+            if not is_held(reason):
                 self.held.discard(number)
             elif number not in self.held:
                 self.held.add(number)
@@ -132,9 +134,12 @@ def _persistent(kind: Any) -> Any:
 
         async def _read_states(self) -> dict[str, tuple[str, str]] | None:
             """The state and the reason to wait of each job; None if they cannot be read."""
-            command = query_job_status_squeue(self.run_uuid).replace("%T", "%T|%r")
-            if self.get_status_command() == "sacct":
-                command = query_job_status_sacct(self.run_uuid).replace("State", "State,Reason")
+            by_accounting = self.get_status_command() == "sacct"
+            command = (
+                query_job_status_sacct(self.run_uuid)
+                if by_accounting
+                else query_job_status_squeue(self.run_uuid).replace("%T", "%T|%r")
+            )
             rows, error = queue, _ = await self._ask(command)
             if rows is not None and self.unsent:
                 comments = query_job_status_squeue(self.run_uuid).replace("%T", "%k")
@@ -151,10 +156,25 @@ def _persistent(kind: Any) -> Any:
                 )
             if queue is not None:
                 self.failures, self._next_seconds_between_status_checks = 0, self.seconds
-            # sacct: CANCELLED by 1000
             if rows is None:
                 return None
-            return {row[0]: (row[1].split()[0], row[2]) for row in rows if len(row) == 3}
+            if not by_accounting:
+                return {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
+            # CANCELLED by 1000
+            states = {row[0]: row[1].partition(" ")[0] for row in rows if len(row) == 2}
+            if not {*states.values()} <= {"RUNNING", "COMPLETED", *FAILED}:
+                await self._read_reasons()
+            return {job: (state, self.reasons.get(job, "")) for job, state in states.items()}
+
+        async def _read_reasons(self) -> None:
+            """Ask squeue now and then why jobs wait: sacct does not know which jobs SLURM holds."""
+            if time.monotonic() > self.next_reasons:
+                self.next_reasons = time.monotonic() + SECONDS_BETWEEN_ATTEMPTS
+                rows, _ = await self._ask(
+                    query_job_status_squeue(self.run_uuid).replace("%T", "%r")
+                )
+                if rows is not None:
+                    self.reasons = {row[0]: row[1] for row in rows if len(row) == 2}
 
         async def _ask(self, command: str) -> tuple[list[list[str]] | None, str]:
             """The fields of each line that a command of SLURM prints, or None and its error."""
