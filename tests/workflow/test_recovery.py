@@ -11,6 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from journeylab.config import UserError
+from journeylab.workflow.recovery import check_writable
+
 from ..made import as_on_macos, kill, wait_for
 
 SNAKEFILE = """\
@@ -146,6 +149,14 @@ def test_the_lock_of_a_run_on_another_machine_is_kept(workflow: Workflow) -> Non
     run.rename(run.with_name(f"elsewhere:{process.pid}"))
     assert workflow.run("a.txt")[0] != 0
     assert workflow.locks()
+
+
+def test_a_folder_of_logs_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    check_writable(tmp_path / "root" / "logs")
+    assert not [*(tmp_path / "root/logs").iterdir()]
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="file/logs cannot be written: Not a directory"):
+        check_writable(tmp_path / "file" / "logs")
 
 
 def test_queued_cluster_jobs_are_named(workflow: Workflow, monkeypatch: pytest.MonkeyPatch) -> None:

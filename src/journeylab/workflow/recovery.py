@@ -34,12 +34,12 @@ _held: list[IO[bytes]] = []
 
 
 def check_writable(folder: Path = Path(".snakemake")) -> None:
-    """Raise UserError unless 1 MiB fits into the folder of snakemake; leave nothing there.
+    """Raise UserError unless 1 MiB fits into the folder of snakemake or of logs; keep no file.
 
     On a full disk, snakemake and its jobs could not even write into their logs why they end.
     """
     try:
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         probe(folder / f".{os.getpid()}.probe")
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror}") from None

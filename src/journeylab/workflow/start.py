@@ -73,6 +73,7 @@ def _prepare(workflow: Any, plan: WorkflowPlan) -> None:
     if workflow.executor_plugin is None or workflow.dryrun:
         show_changes(plan.changes(scope), workflow)
     else:
+        check_writable(Path(plan.folder("logs")))
         with begin_run(Path(plan.config.root)) as active:
             plan.changes(scope).make(active)
         hide_records(workflow)
