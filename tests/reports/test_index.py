@@ -266,7 +266,7 @@ def test_extreme_values_are_beside_their_tolerance_or_far_from_it():
 
 def test_the_file_is_sealed_and_names_its_plan(evidence, tmp_path, monkeypatch):
     monkeypatch.setattr(stage, "read_judged", lambda call: evidence)
-    plan = Plan(stage="index", settings={"anonymous": False})
+    plan = Plan(stage="index", settings={"anonymous": False, "moved_on": []})
     path = tmp_path / "index.html"
     for _ in range(2):
         before = path.read_bytes() if path.exists() else None
@@ -278,7 +278,7 @@ def test_the_file_is_sealed_and_names_its_plan(evidence, tmp_path, monkeypatch):
         return checking._CHECKS["index"](checking.Job(job_plan, (Path(path),)))
 
     assert faults(plan) == []
-    [other] = faults(Plan(stage="index", settings={"anonymous": True}))
+    [other] = faults(Plan(stage="index", settings={"anonymous": True, "moved_on": []}))
     assert "other settings" in other
     path.write_bytes(path.read_bytes().replace(b"exp7.2", b"exp7.3", 1))
     [damaged] = faults(plan)
