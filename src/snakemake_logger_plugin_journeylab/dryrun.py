@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from journeylab.records.stages import STAGES
+from journeylab.wording.costs import more_looks, seconds_of
 from journeylab.wording.typography import roughly
 
 _REASONS = {
@@ -56,9 +57,8 @@ def _study(
     jobs = [job for members in groups.values() for job in members]
     known = outline.get("steps", {})
     steps = sum(known.get(path, 0) for job in jobs for path in job["input"])
-    seconds = steps * (outline.get("seconds_per_step") or 0.0)
     computed = sum(job["rule_name"] == "compute" for job in jobs)
-    seconds += computed * (outline.get("seconds_per_job") or 0.0)
+    seconds = seconds_of(steps, computed, outline)
     cost = f", about {roughly(seconds)} of CPU time" if seconds >= 1.0 else ""
     yield f"{study or 'all studies'}: {len(jobs)} jobs{cost}"
     names = {group: f"{_ORDER[group[0]]} {group[1]}".strip() for group in groups}
@@ -74,7 +74,7 @@ def _study(
         yield f"  {name:<{width}}  {count} of {total}  {why}"
     rules = {job["rule_name"] for job in jobs}
     if "look" in rules:
-        yield "  after each look, runs that undecided claims read get more seeds"
+        yield f"  {more_looks(outline)}"
     if "choose" in rules:
         yield "  after each round, runs whose choice has a neighbour that was not tried try it"
 

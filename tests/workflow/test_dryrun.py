@@ -25,26 +25,35 @@ def job(rule: str, arm: str = "", variant: str = "", reason: str = "", study: st
     }
 
 
+MORE = "after each look, runs that undecided claims read get more seeds"
+
+
 def outline(**steps: int) -> dict:
-    paths = {PLAN.format(arm="7a", variant=name, rule="train"): n for name, n in steps.items()}
-    jobs = {"train 7a": 6, "judge": 1}
-    return {"exp7": {"jobs": jobs, "steps": paths, "seconds_per_step": 0.5}}
+    paths = {PLAN.format(arm="words", variant=name, rule="train"): n for name, n in steps.items()}
+    jobs = {"train words": 6, "judge": 1}
+    return {
+        "exp7": {"jobs": jobs, "steps": paths, "seconds_per_step": 0.5, "later_seconds": 7200.0}
+    }
 
 
 def test_a_dry_run_counts_jobs_by_rule_and_arm_with_reasons_and_cost():
     new = "Missing output files: results/exp7/run.json"
-    changed = "Updated input files: plans/exp7/7a/C/seeds-00-03/train.json, data/x.parquet"
+    changed = "Updated input files: plans/exp7/words/C/seeds-00-03/train.json, data/x.parquet"
+    follows = "Input files updated by another job: results/exp7/m.parquet"
     jobs = [
-        job("judge", reason="Input files updated by another job: results/exp7/m.parquet"),
-        job("train", "7a", "A", new),
-        job("train", "7a", "B", new),
-        job("train", "7a", "C", changed),
+        job("judge", reason=follows),
+        job("look", reason=follows),
+        job("train", "words", "A", new),
+        job("train", "words", "B", new),
+        job("train", "words", "C", changed),
     ]
     assert [*summary(jobs, outline(A=100, B=100, C=40, D=1000))] == [
-        "exp7: 4 jobs, about 2 min of CPU time",
-        "  train 7a  3 of 6  2 new, 1 changed plan",
-        "  judge     1 of 1  follows",
-        "4 jobs: 3 train, 1 judge",
+        "exp7: 5 jobs, about 2 min of CPU time",
+        "  train words  3 of 6  2 new, 1 changed plan",
+        "  look         1 of 1  follows",
+        "  judge        1 of 1  follows",
+        f"  {MORE}, at most 2 h of CPU time",
+        "5 jobs: 3 train, 1 look, 1 judge",
         "This was a dry-run: nothing was run. All jobs with their commands: --printshellcmds",
     ]
 
@@ -82,8 +91,8 @@ def test_a_reason_is_classified_in_a_word(reason, word):
 def test_a_dry_run_is_short_unless_commands_are_requested(fresh: Copy):
     short = fresh.snakemake("-n", "reports/exp7.pdf").stdout
     assert "exp7: " in short
-    assert "train native" in short
-    assert "\n  train 7a " in short
+    assert "train characters" in short
+    assert "\n  train words " in short
     assert len(short.splitlines()) < 25
     whole = fresh.snakemake("-n", "--printshellcmds", "reports/exp7.pdf").stdout
     assert whole.count("journeylab train ") == whole.count("\nrule train:") > 1

@@ -14,6 +14,7 @@ from journeylab.records.looks import SeedRange
 from journeylab.records.plans import Plan
 from journeylab.records.runs import find_runs, read_host, read_run
 from journeylab.records.stages import STAGES
+from journeylab.wording.costs import seconds_of
 
 COSTS = "costs.json"
 
@@ -86,22 +87,24 @@ def outline(
     """The jobs of a study and their expected cost, for the summary of a dry run.
 
     ``plans`` are all plans by their paths. Jobs of later looks are left out: which of them run
-    depends on the claims that are open after the looks before.
+    depends on the claims that are open after the looks before; all of them cost ``later_seconds``.
     """
     counts: Counter[str] = Counter()
     steps: dict[str, int] = {}
-    computed = 0
+    computed = later = later_computed = 0
     for path, plan in plans:
         if "seeds" in STAGES[plan.stage].wildcards and plan.seeds and plan.seeds[-1] >= seeds.first:
+            later += training_steps(plan.settings, len(plan.seeds)) if plan.stage == "train" else 0
+            later_computed += plan.stage == "compute"
             continue
         counts[f"{plan.stage} {plan.arm or ''}".strip()] += 1
         computed += plan.stage == "compute"
         if plan.stage == "train":
             steps[path] = training_steps(plan.settings, len(plan.seeds or ()))
     trained = cost is not None and cost.steps > 0
-    return {
-        "jobs": dict(counts),
-        "steps": steps,
+    rates = {
         "seconds_per_step": cost.seconds / cost.steps if cost and trained else None,
         "seconds_per_job": cost.seconds / max(computed, 1) if cost and not trained else None,
     }
+    more = seconds_of(later, later_computed, rates)
+    return {"jobs": dict(counts), "steps": steps, **rates, "later_seconds": more}

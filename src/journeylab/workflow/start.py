@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import sys
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from snakemake.utils import update_config
 
 from journeylab.config import UserError, check_checkout, read_yaml
 from journeylab.records.machine import print_any_text
+from journeylab.wording.costs import more_looks, seconds_of
+from journeylab.wording.typography import roughly
 from journeylab.workflow.cluster import lift_default_limit, prepare_cluster, submitted_studies
 from journeylab.workflow.forking import start_server
 from journeylab.workflow.links import replace_links
@@ -91,7 +94,7 @@ def begin_jobs(workflow: Any, plan: WorkflowPlan) -> None:
         prepare_cluster(workflow)
     except UserError as problem:
         raise SystemExit(f"error: {problem}") from None
-    training = {}
+    training, steps, computed = {}, Counter[str](), Counter[str]()
     jobs = list(workflow.dag.needrun_jobs())
     for job in jobs:
         if plan.config.evidence == "only" and job.rule.name in ("train", "compute"):
@@ -100,6 +103,13 @@ def begin_jobs(workflow: Any, plan: WorkflowPlan) -> None:
             )
         if job.rule.name == "train":
             training[str(job.input.plan)] = plan.steps(job.wildcards)
+            steps[job.wildcards.study] += training[str(job.input.plan)]
+        elif job.rule.name == "compute":
+            computed[job.wildcards.study] += 1
     logger.info("", extra={"training": training})  # for the logger plugin
+    for study, outline in plan.outline({**steps, **computed}).items():
+        if (seconds := seconds_of(steps[study], computed[study], outline)) >= 60.0:
+            more = f"; {more_looks(outline)}" if outline["later_seconds"] else ""
+            logger.info(f"{study}: about {roughly(seconds)} of CPU time{more}")
     if workflow.executor_plugin.name == "local":
         start_server(len(jobs))
