@@ -22,7 +22,7 @@ from journeylab.training import Problem
 
 SEEDS = 20
 PILOT = 1000
-MODELS = (("native", "A"), ("7a", "C"))
+MODELS = (("characters", "A"), ("characters", "C"))
 
 
 def seeds_on_a_gpu(
@@ -42,7 +42,7 @@ def exp7_problems(arm: str, variant: str, seeds: int, config: Path) -> list[Know
     data = catalogue.dataset_settings("exp7", run.data)
     generate, problem = catalogue.data_part("exp7").generate, catalogue.models_part("exp7").problem
     problems = [
-        problem(job, generate(data, data_streams("exp7", "world", seed)), Streams("exp7", seed))
+        problem(job, generate(data, data_streams("exp7", "plan", seed)), Streams("exp7", seed))
         for seed in range(PILOT, PILOT + seeds)
     ]
     return cast(list[Knowledge], problems)

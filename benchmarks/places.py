@@ -12,7 +12,7 @@ from journeylab.records.cost import Step, compare
 from journeylab.streams import Streams
 from journeylab.training.loop import SingleSeed
 
-MODELS = (("native", "A"), ("7a", "B"), ("7a", "C"), ("7a-controls", "B-mlm"))
+MODELS = (("characters", "A"), ("characters", "B"), ("characters", "C"), ("larger", "B-mlm"))
 
 
 def places_against_whole_rows(pairs: int, config: Path = Path("config.yaml")) -> list[Row]:

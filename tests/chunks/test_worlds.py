@@ -31,11 +31,11 @@ TRAINING = {"steps": 6, "learning_rate": 0.003, "warmup": 2, "dropout": 0.05, "e
 TRAINING |= {"checkpoint_every": 2}
 COMMON = {"model": {"d": 8}, "training": TRAINING}
 JOBS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "exp7": ("world", {}, {"variant": "A", "linearisation": "none"}),
+    "exp7": ("plan", {}, {"variant": "A"}),
     "exp12": ("family.size-k1", {"k": 1}, {"variant": "B"}),
 }
 """Study → its dataset, the settings of the dataset, and a model."""
-RUN = ("exp7", "native", "A")
+RUN = ("exp7", "characters", "A")
 
 
 @pytest.fixture(autouse=True)

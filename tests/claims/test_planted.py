@@ -25,11 +25,16 @@ from ..made import registered
 
 REGISTER = registered()
 ROWS = {
-    claim.id: (study, claim)
+    " ".join((claim.id, *levels.values())): (
+        study,
+        claim.model_copy(update={"effect": point.effect, "gate": point.gate, "scope": {}}),
+    )
     for study, claims in REGISTER.studies.items()
     for claim in claims.claims
     if claim.primary
+    for levels, point in zip(claim.levels, claim.points, strict=True)
 }
+"""Judged rows, each point of a scope as a row of its own."""
 OVER_SEEDS = [name for name, (_, claim) in ROWS.items() if claim.kind != "exact"]
 EXACT = [name for name, (_, claim) in ROWS.items() if claim.kind == "exact"]
 GATED = [(name, gate) for name in OVER_SEEDS for gate in ROWS[name][1].gate]

@@ -17,7 +17,7 @@ LINES = CONFIG.read_text(encoding="utf-8").splitlines()
 RUNS = {
     "exp2/witness/rope": {"computed": "computed: witness", "data.sizes": "sizes: ["},
     "exp6/decaying-toral-scores/separable": {"training.steps": "steps: 2000", "fit": "fit: scores"},
-    "exp7/controls/A-causal": {"data.worlds": "controls: {", "data.cities": "cities: 10"},
+    "exp7/words/B": {"data.worlds": "words, data: {", "data.cities": "cities: 10"},
     "exp12/size-k1/A": {
         "training.learning_rate": "variants: { A:",
         "data.k": "k1: { data: { k: 1 }",
@@ -59,7 +59,7 @@ def test_a_limit_of_a_scale_has_its_own_line() -> None:
 
 
 def test_the_command_prints_names_values_and_places() -> None:
-    done = CliRunner().invoke(app, ["config", "exp7/native/A", "--config", str(CONFIG)])
+    done = CliRunner().invoke(app, ["config", "exp7/characters/A", "--config", str(CONFIG)])
     [line] = [line for line in done.stdout.splitlines() if line.startswith("training.steps")]
     assert re.fullmatch(rf"training\.steps +3600 +{CONFIG}:\d+", line)
 
@@ -69,7 +69,7 @@ def test_the_command_prints_names_values_and_places() -> None:
     [
         ("exp", r"exp: .*config\.yaml has no study 'exp'"),
         ("exp7", "exp7: no such run, or it is off"),
-        ("exp7/native/B", "did you mean"),
+        ("exp7/character/A", "did you mean"),
     ],
 )
 def test_an_unknown_run_is_refused(run: str, message: str) -> None:

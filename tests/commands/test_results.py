@@ -43,14 +43,14 @@ def test_list_prints_studies_with_their_finished_runs(monkeypatch):
         output,
         re.MULTILINE,
     )
-    assert "    native: A, Aprime" in output
+    assert "    characters: A, Aprime" in output
 
 
 def test_explain_names_only_runs_on_the_seeds_of_the_verdict(tmp_path, monkeypatch):
     monkeypatch.chdir(PROJECT)
     numbers = {"effect": 0.1, "mean": 0.1, "low": 0.05, "high": 0.2, "n": 2, "failures": 0}
     points = [{"seed": seed, "value": 0.1} for seed in (200, 201)]
-    row = {"id": "exp7.2", "verdict": "supported", "tail": 0.01, "k": 1, "detectable": None}
+    row = {"id": "exp7.3", "verdict": "supported", "tail": 0.01, "k": 1, "detectable": None}
     row |= {"points": points, **numbers}
     study = {"study": "exp7", "scale": "default", "seeds": 6, "evidence": True}
     results = tmp_path / "results/exp7"
@@ -58,15 +58,15 @@ def test_explain_names_only_runs_on_the_seeds_of_the_verdict(tmp_path, monkeypat
     (results / "measurements.parquet").touch()
     start = RunStart(plan_key="", started=datetime(2026, 1, 2, tzinfo=UTC))
     for seeds in ((100, 101), (200, 201), (202, 205)):  # the first are of revision 2
-        plan = Plan(stage="train", study="exp7", arm="native", variant="A", seeds=seeds)
+        plan = Plan(stage="train", study="exp7", arm="characters", variant="A", seeds=seeds)
         outcomes = [SeedOutcome(seed=seed, status="finished") for seed in seeds]
         write_run(
-            results / f"native/A/seeds-{seeds[0]}-{seeds[1]}",
+            results / f"characters/A/seeds-{seeds[0]}-{seeds[1]}",
             describe_run(plan, inputs={}, outcomes=outcomes, files={}),
             host_of(start, outcomes),
         )
-    output = invoke("explain", "exp7.2", "--root", str(tmp_path))
-    assert re.findall(r"^← \S+/native/(\S+)", output, re.MULTILINE) == ["A/seeds-200-201"]
+    output = invoke("explain", "exp7.3", "--root", str(tmp_path))
+    assert re.findall(r"^← \S+/characters/(\S+)", output, re.MULTILINE) == ["A/seeds-200-201"]
     study = read_verdicts(tmp_path, "exp7")
     read = [folder.name for folder, *_ in judged_records(tmp_path, study)]
     assert read == ["seeds-200-201"]
@@ -96,7 +96,7 @@ def test_list_counts_the_current_runs_of_the_looks_so_far(tmp_path, monkeypatch)
     assert counted() == f"1 of {len(first)} runs"
     run = second.rpartition("/")[0]
     look = LookRecord(
-        study="exp7", number=1, seeds=12, states={"exp7.2": "open"}, goes_on=(run,),
+        study="exp7", number=1, seeds=12, states={"exp7.3": "open"}, goes_on=(run,),
         taken=SeedRange(first=begins + 12, further={run: begins + 16}),
     )  # fmt: skip
     write_json(tmp_path / "results/exp7/looks/12.json", look)
@@ -144,9 +144,9 @@ def test_missing_results_and_references_give_one_error_line(tmp_path, monkeypatc
     shutil.copytree(PROJECT / "claims", tmp_path / "claims")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=r"verdicts.json is missing; `snakemake --cores 8"):
-        invoke("explain", "exp7.2")
+        invoke("explain", "exp7.3")
     with pytest.raises(UserError, match=r"/verdicts.json --config root=build/none` makes it"):
-        invoke("explain", "exp7.2", "--root", "build/none")
+        invoke("explain", "exp7.3", "--root", "build/none")
     with pytest.raises(UserError, match="no verdicts of this register; `make all` makes them"):
         invoke("status")
 

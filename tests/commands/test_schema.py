@@ -45,13 +45,16 @@ MISTAKES: dict[str, tuple[str, Change]] = {
     "a study": ("config.yaml", lambda c: c["studies"].update(exp77={})),
     "a setting": ("config.yaml", lambda c: exp7(c)["training"].update(learning_rte=0.1)),
     "a negative rate": ("config.yaml", lambda c: exp7(c)["training"].update(learning_rate=-0.1)),
-    "a key of a dataset": ("config.yaml", lambda c: exp7(c)["datasets"]["world"].update(citie=3)),
-    "a key of an arm": ("config.yaml", lambda c: exp7(c)["arms"]["7a"].update(variant=["B"])),
+    "a key of a dataset": ("config.yaml", lambda c: exp7(c)["datasets"]["plan"].update(citie=3)),
+    "a key of an arm": ("config.yaml", lambda c: exp7(c)["arms"]["words"].update(variant=["B"])),
     "a key of a computed arm": ("config.yaml", lambda c: exp7(c)["arms"]["algebra"].update(no=3)),
     "a name": ("config.yaml", lambda c: exp7(c)["arms"].update({"a; rm": {}})),
     "a key of a claim": ("claims/exp7.yaml", lambda c: c["claims"][0].update(regoin={})),
     "a region": ("claims/exp7.yaml", lambda c: c["claims"][0].update(region={"abov": 0.1})),
-    "an effect": ("claims/exp7.yaml", lambda c: c["claims"][0].update(effect={"run": "native/A"})),
+    "an effect": (
+        "claims/exp7.yaml",
+        lambda c: c["claims"][0].update(effect={"run": "characters/A"}),
+    ),
     "a range": ("claims/exp7.yaml", lambda c: c["measures"]["T1"].update(range=[0])),
     "a look that is no number": ("claims/looks.yaml", lambda c: c["sequential"].append("x")),
 }
@@ -75,12 +78,12 @@ ACCEPTED: tuple[Change, ...] = (
     lambda c: exp7(c)["scales"].update(
         quick={
             "training": {"steps": 20, "warmup": 1},
-            "datasets": {"world": {"cities": 11}},
-            "arms": {"7a": {"training": {"steps": 10}}, "algebra": {"draws": 3}},
+            "datasets": {"plan": {"cities": 11}},
+            "arms": {"words": {"training": {"steps": 10}}, "algebra": {"draws": 3}},
         }
     ),
-    lambda c: exp7(c)["arms"]["native"].update(variants={"A": {"training": {"clip": 2.0}}}),
-    lambda c: exp7(c)["arms"]["7a"].update(dataset="world", data={"cities": 11}),
+    lambda c: exp7(c)["arms"]["characters"].update(variants={"A": {"training": {"clip": 2.0}}}),
+    lambda c: exp7(c)["arms"]["words"].update(dataset="plan", data={"cities": 11}),
 )
 
 

@@ -14,10 +14,11 @@ from journeylab.datasets.triples import (
     facts_of,
     write_corpus,
 )
+from journeylab.knowledge.settings import LINEARISED_TEMPLATES
 from journeylab.streams import data_streams
 from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.language import ENGLISH, RELATIONS
-from journeylab.studies.exp7_native_kg.settings import LINEARISED_TEMPLATES, Data
+from journeylab.studies.exp7_native_kg.settings import Data
 
 SEEDS = st.integers(min_value=0, max_value=10**6)
 

@@ -1,39 +1,51 @@
 from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import pytest
 
 from journeylab.knowledge.problem import Knowledge
-from journeylab.knowledge.settings import Model, Training
+from journeylab.knowledge.settings import (
+    LINEARISED_TEMPLATES,
+    Linearisation,
+    Model,
+    Spec,
+    Training,
+    linearised,
+    native,
+)
 from journeylab.streams import data_streams
 from journeylab.studies.exp7_native_kg.data import generate
-from journeylab.studies.exp7_native_kg.models import problem
-from journeylab.studies.exp7_native_kg.settings import SPECS, Data, Job
+from journeylab.studies.exp7_native_kg.language import ENGLISH
+from journeylab.studies.exp7_native_kg.settings import Data
 
-MakeJob = Callable[..., Job]
+SPECS: dict[str, Spec] = {
+    "A": native(),
+    "Aprime": native(values="operator"),
+    "A-no-slots": native(slots="zero"),
+    "A-causal": native(objective="causal"),
+    "A-predict-all": native(objective="copy"),
+    "A-sequential": native(slots="zero", positions="sequential"),
+    "B": linearised("rope"),
+    "Bprime": linearised("rope", values="operator"),
+    "C": linearised("tokens"),
+    "Cprime": linearised("tokens", values="operator"),
+    "B-mlm": linearised("rope", objective="mlm"),
+}
+"""The models that a study may name."""
+
+
+class Reading(NamedTuple):
+    """The settings of a model, as a study's job has them."""
+
+    spec: Spec
+    training: Training
+    model: Model = Model(d=16, layers=2)
+    attention: Literal["softmax", "softplus"] = "softmax"
+    frequencies: Literal["standard", "integer"] = "standard"
 
 
 def draw(data, seed):
     return generate(data, data_streams("exp7", "world", seed))
-
-
-@pytest.fixture(scope="session")
-def make_job() -> MakeJob:
-    """A job of a variant; by default linearised variants read template 1."""
-
-    def make(variant: str, linearisation: str | None = None, **training: float) -> Job:
-        native = SPECS[variant].kg == "native"
-        budget = {"steps": 40, "learning_rate": 3e-3, "warmup": 5, "dropout": 0.05}
-        return Job(
-            variant=variant,
-            linearisation=linearisation or ("none" if native else "held"),
-            attention="softmax",
-            frequencies="standard",
-            data=Data(),
-            model=Model(d=16, layers=2),
-            training=Training(**budget | training),
-        )
-
-    return make
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +54,16 @@ def facts():
 
 
 @pytest.fixture(scope="session")
-def make_problem(make_job: MakeJob, facts) -> Callable[..., Knowledge]:
-    return lambda variant, *args, **training: problem(
-        make_job(variant, *args, **training), facts, None
-    )
+def make_problem(facts) -> Callable[..., Knowledge]:
+    """The problem of a model; by default linearised models read template 1."""
+
+    def make(
+        variant: str, linearisation: Linearisation | None = None, **training: float
+    ) -> Knowledge:
+        spec = SPECS[variant]
+        templates = linearisation or ("none" if spec.kg == "native" else "held")
+        budget = {"steps": 40, "learning_rate": 3e-3, "warmup": 5, "dropout": 0.05}
+        job = Reading(spec, Training(**budget | training))
+        return Knowledge(job, facts, ENGLISH, LINEARISED_TEMPLATES[templates])
+
+    return make

@@ -6,9 +6,10 @@ import torch
 from journeylab.datasets.triples import TAIL
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp7_native_kg.data import generate
-from journeylab.studies.exp7_native_kg.language import SYMBOLS
-from journeylab.studies.exp7_native_kg.settings import SPECS
+from journeylab.studies.exp7_native_kg.language import ENGLISH
 from journeylab.training import train
+
+from .conftest import SPECS
 
 VARIANTS = list(SPECS)
 
@@ -168,7 +169,9 @@ def test_flops_of_a_step_are_those_of_its_matrix_products(make_problem):
     problem, d = make_problem("B"), 16
     rows, predicted = 48 + 32, problem.tokens_per_step  # B predicts all present tokens
     everywhere, where_predicted = 2 * (2 * 3 * d**2 + 4 * 33 * d), 2 * 2 * 9 * d**2
-    expected = 3.0 * (rows * 33 * everywhere + predicted * (where_predicted + 2 * d * len(SYMBOLS)))
+    expected = 3.0 * (
+        rows * 33 * everywhere + predicted * (where_predicted + 2 * d * len(ENGLISH.symbols))
+    )
     assert problem.flops_per_step(fresh(problem)) == pytest.approx(expected, rel=0.01)
 
 
@@ -180,7 +183,7 @@ def test_loss_is_text_plus_weighted_kg(make_problem):
     losses = {}
     for weight in (0.0, 0.5, 1.0):
         training = problem.job.training.model_copy(update={"kg_weight": weight})
-        job = problem.job.model_copy(update={"training": training})
+        job = problem.job._replace(training=training)
         losses[weight] = dataclasses.replace(problem, job=job).loss(model, batch).item()
     assert losses[0.5] == pytest.approx((losses[0.0] + losses[1.0]) / 2)
     assert losses[0.0] == pytest.approx(problem.evaluate(model)["text_loss"], rel=0.1)
@@ -215,7 +218,7 @@ def test_every_variant_learns(make_problem, tmp_path, variant):
 def test_as_shipped_ablation_learns(make_problem, tmp_path, variant):
     problem = make_problem(variant)
     shipped = {"attention": "softplus", "frequencies": "integer"}
-    problem = dataclasses.replace(problem, job=problem.job.model_copy(update=shipped))
+    problem = dataclasses.replace(problem, job=problem.job._replace(**shipped))
     trained = train(problem, problem.job.training, Streams("exp7", 0), tmp_path / "checkpoint")
     curve = trained.curve.set_index("metric")["value"]
     assert curve["loss"] < 0.9 * problem.evaluate(fresh(problem))["loss"]

@@ -9,14 +9,14 @@ from journeylab.knowledge.rows import (
     tabulate_sentences,
     tabulate_triples,
 )
-from journeylab.studies.exp7_native_kg.language import ENGLISH, SYMBOLS
+from journeylab.studies.exp7_native_kg.language import ENGLISH
 
 IDENTIFIERS = ENGLISH.identifiers
 
 
 def spell(tokens: torch.Tensor) -> str:
     return "".join(
-        symbol if len(symbol) == 1 else "·" for symbol in map(SYMBOLS.__getitem__, tokens)
+        symbol if len(symbol) == 1 else "·" for symbol in map(ENGLISH.symbols.__getitem__, tokens)
     )
 
 
@@ -28,7 +28,7 @@ def triples(facts):
 def test_slots_hold_head_relation_and_tail(facts, triples):
     fact = facts_of(facts, "base")[0]
     assert spell(triples.tokens[0]) == f"{fact.head:·<6}·{fact.tail:·<6}"
-    assert SYMBOLS[triples.tokens[0, 6]] == f"<{fact.relation}>"
+    assert ENGLISH.symbols[triples.tokens[0, 6]] == f"<{fact.relation}>"
     assert triples.parts[0].tolist() == [HEAD] * 6 + [REL] + [TAIL] * 6
 
 

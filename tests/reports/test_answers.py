@@ -29,20 +29,20 @@ def is_current(study: str) -> bool:
 
 
 def example() -> tuple[str, str, str]:
-    """A study with a refuted row that has a negative effect over seeds, and one withheld."""
+    """A study with a refuted row that has a negative effect over seeds, and an inconclusive one."""
     for study in filter(is_current, discover()):
         rows = [row for row in recorded(study).judged if row.kind != "exact" and not row.solves]
         refuted = [r.id for r in rows if r.word == "refuted" and r.effect < 0 and not r.parts]
-        withheld = [row.id for row in rows if row.word == "withheld"]
-        if refuted and withheld:
-            return study, refuted[0], withheld[0]
+        open_ = [row.id for row in rows if row.word == "inconclusive"]
+        if refuted and open_:
+            return study, refuted[0], open_[0]
     raise AssertionError("no reference has such rows")
 
 
-STUDY, REFUTED, WITHHELD = example()
+STUDY, REFUTED, OPEN = example()
 TEXT = f"No: {{|{REFUTED}.effect|}} less."
 REVISION = {"revision": REGISTER.studies[STUDY].revision}
-WRITTEN_FOR = {**REVISION, REFUTED: "refuted", WITHHELD: "withheld"}
+WRITTEN_FOR = {**REVISION, REFUTED: "refuted", OPEN: "inconclusive"}
 
 
 def answer(**changed: str | int) -> Answer:
@@ -73,7 +73,7 @@ def test_numbers_are_those_of_the_rows():
     ("changed", "said"),
     [
         ({REFUTED: "supported"}, f"{REFUTED[3:]} was supported and is refuted."),
-        ({WITHHELD: "refuted"}, f"{WITHHELD[3:]} was refuted and is withheld."),
+        ({OPEN: "refuted"}, f"{OPEN[3:]} was refuted and is inconclusive."),
         ({"exp7.99": "refuted"}, "7.99 was refuted and is not judged."),
         ({"revision": 99}, f"revision 99, and this is revision {REVISION['revision']}."),
     ],

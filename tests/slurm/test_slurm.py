@@ -63,19 +63,19 @@ def test_cancelled_and_timed_out_runs_resume_and_equal_local_runs(
     local: Copy, submitting: Submitting
 ) -> None:
     process = submitting.start("reports/exp7.pdf")
-    cancelled, _ = hold(submitting, process, "native/A")
+    cancelled, _ = hold(submitting, process, "characters/A")
     submitting.cluster.run("scancel", cancelled)
-    late, _ = hold(submitting, process, "native/Aprime")
+    late, _ = hold(submitting, process, "characters/Aprime")
     submitting.cluster.run("scontrol", "update", f"JobId={late}", "TimeLimit=1")
     assert process.wait(timeout=600) == 0, submitting.output
 
-    first, second = submitting.attempts("train", "native/A")
+    first, second = submitting.attempts("train", "characters/A")
     assert [end_of(first), end_of(second)] == ["CANCELLED", "COMPLETED"]
-    assert resumed(submitting.copy, "native/A")
-    first, second = submitting.attempts("train", "native/Aprime")
+    assert resumed(submitting.copy, "characters/A")
+    first, second = submitting.attempts("train", "characters/Aprime")
     assert [end_of(first), end_of(second)] == ["TIMEOUT", "COMPLETED"]
     assert second["TimeLimit"] == "08:00:00"
-    assert resumed(submitting.copy, "native/Aprime")
+    assert resumed(submitting.copy, "characters/Aprime")
 
     submitted = [each for rule in SUBMITTED for each in submitting.attempts(rule)]
     names = {job["JobName"] for job in submitted}
@@ -83,7 +83,7 @@ def test_cancelled_and_timed_out_runs_resume_and_equal_local_runs(
     everything = [job for job in submitting.cluster.jobs() if job["JobName"] in names]
     assert len(everything) == len(submitted)  # no other rule was submitted
     assert {job["NodeList"] for job in submitted} == set(NODES)
-    host = read_json(submitting.copy.path / f"results/exp7/native/A/{SEEDS}/run.host.json")
+    host = read_json(submitting.copy.path / f"results/exp7/characters/A/{SEEDS}/run.host.json")
     at = {job["JobId"]: job["NodeList"] for job in submitted}
     assert at[host["scheduler"]["job"]] == host["scheduler"]["nodes"]
 
@@ -94,7 +94,7 @@ def test_cancelled_and_timed_out_runs_resume_and_equal_local_runs(
     assert (submitting.copy.path / "reports/exp7.pdf").exists()
     assert "account" not in submitting.output
     for job, run, how in ((cancelled, "A", "CANCELLED"), (late, "Aprime", "TIMEOUT")):
-        assert f"failed: train exp7 native/{run} seeds 1000 to 1001" in submitting.output
+        assert f"failed: train exp7 characters/{run} seeds 1000 to 1001" in submitting.output
         assert f"SLURM-job '{job}' failed, SLURM status is: '{how}'." in submitting.output
 
 
@@ -102,9 +102,9 @@ def test_a_run_on_a_dead_node_moves_with_its_gpu(local: Copy, submitting: Submit
     commented = "# set-resources:\n#   - train:mem_mb=attempt * 8000\n#   - train:gpu=1"
     asked = "set-resources:\n  - train:gpu=1"
     submitting.copy.edit(PROFILE, lambda text: text.replace(commented, asked))
-    target = f"results/exp7/native/A/{SEEDS}/run.json"
+    target = f"results/exp7/characters/A/{SEEDS}/run.json"
     process = submitting.start(target)
-    job, training = hold(submitting, process, "native/A")
+    job, training = hold(submitting, process, "characters/A")
     assert environment_of(training)["CUDA_VISIBLE_DEVICES"] == "0"
     [known] = submitting.attempts("train")
     assert "gres:gpu:1" in known["TresPerJob"]
@@ -119,8 +119,8 @@ def test_a_run_on_a_dead_node_moves_with_its_gpu(local: Copy, submitting: Submit
         assert last["Restarts"] == "1"
     finally:
         submitting.cluster.start_node(dead)
-    assert resumed(submitting.copy, "native/A")
-    files = f"results/exp7/native/A/{SEEDS}/*.safetensors", target
+    assert resumed(submitting.copy, "characters/A")
+    files = f"results/exp7/characters/A/{SEEDS}/*.safetensors", target
     assert hashes(submitting.copy, *files) == hashes(local, *files)
 
 
@@ -153,9 +153,9 @@ def test_sacct_works_with_accounting_that_is_away_meanwhile(submitting: Submitti
 
 
 def test_an_outage_ends_no_workflow_and_a_signal_does(local: Copy, submitting: Submitting) -> None:
-    target = f"results/exp7/native/A/{SEEDS}/run.json"
+    target = f"results/exp7/characters/A/{SEEDS}/run.json"
     process = submitting.start(target)
-    job, training = hold(submitting, process, "native/A")
+    job, training = hold(submitting, process, "characters/A")
     with away(submitting, "munged", process):
         pass
     output = submitting.copy.path / "output"
@@ -179,7 +179,7 @@ def test_an_outage_ends_no_workflow_and_a_signal_does(local: Copy, submitting: S
     process = submitting.start(target)
     assert process.wait(timeout=120) == 0, submitting.output
     assert len(submitting.attempts("train")) == 1
-    files = f"results/exp7/native/A/{SEEDS}/*.safetensors", target
+    files = f"results/exp7/characters/A/{SEEDS}/*.safetensors", target
     assert hashes(submitting.copy, *files) == hashes(local, *files)
 
 

@@ -26,7 +26,7 @@ from journeylab.stages.running import Call
 SEEDS, WORLDS = (100, 101), 2
 TRAINING = {"steps": 4, "learning_rate": 0.003, "evaluate_every": 2, "checkpoint_every": 2}
 JOB = {"variant": "A", "data": {"worlds": WORLDS}, "model": {"d": 8}, "training": TRAINING}
-RUN = {"study": "exp7", "arm": "native", "variant": "A", "seeds": SEEDS}
+RUN = {"study": "exp7", "arm": "characters", "variant": "A", "seeds": SEEDS}
 DATA = Plan(stage="generate", study="exp7", dataset="world", seeds=SEEDS, settings=JOB["data"])
 TRAINED = Plan(stage="train", settings=JOB, engine="sequential", inputs={"data": DATA.key}, **RUN)
 MEASURED = Plan(

@@ -24,7 +24,7 @@ FLAGS = [
     "--window-size=1600,1000",
     "--virtual-time-budget=30000",
 ]
-SEEDS = {"native/A": 0, "7b-held/B": 1}
+SEEDS = {"characters/A": 0, "7b-held/B": 1}
 """The seed of each variant; a loss falls from 1 + seed to 1/2 + seed in two steps."""
 
 pytestmark = [

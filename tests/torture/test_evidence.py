@@ -20,7 +20,7 @@ from journeylab.records.evidence import (
     read_evidence,
 )
 from journeylab.records.runs import RUN, RegisterState
-from journeylab.workflow.evidence import Plans, read_recorded
+from journeylab.workflow.evidence import Plans, find_older, read_recorded
 from journeylab.workflow.planning import WorkflowPlan
 
 from ..commands.test_evidence import Lab, ask, git, lab  # noqa: F401
@@ -39,11 +39,16 @@ Planned = Mapping[str, Mapping[str, Plans]]
 
 @pytest.fixture(scope="module")
 def planned() -> Iterator[Planned]:
-    """The plans of the runs of every study that has evidence."""
+    """The plans of the runs of every study that has evidence, and none of an older key."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(PROJECT)
         plan = WorkflowPlan(read_yaml(Path("config.yaml")) | {"evidence": "run"})
-        kept = [study for study in plan.studies if Path("evidence", study).exists()]
+        kept = [
+            study
+            for study in plan.studies
+            if Path("evidence", study).exists()
+            and not find_older(Path(), plan.run_plans(study), plan.seeds(study), plan.register)
+        ]
         yield {study: plan.run_plans(study) for study in kept}
 
 

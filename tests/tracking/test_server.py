@@ -288,7 +288,7 @@ def test_a_job_of_the_workflow_is_shown_while_it_trains(tmp_path):
             TINY_TRAINING | {"steps": 4000, "evaluate_every": 20, "checkpoint_every": 40}
         )
     )
-    run = "results/exp7/native/A/seeds-1000-1001/run.json"
+    run = "results/exp7/characters/A/seeds-1000-1001/run.json"
     environment = copy.environment | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     with (tmp_path / "output").open("w") as output:
         workflow = subprocess.Popen(
@@ -301,10 +301,10 @@ def test_a_job_of_the_workflow_is_shown_while_it_trains(tmp_path):
         )
     try:
         with watched(copy.path):
-            seed = "native/A/1000 (in training)"
+            seed = "characters/A/1000 (in training)"
             wait_for(lambda: {"live/loss", "train_loss"} <= metrics_of(seed))
             assert not (copy.path / run).exists()
-            assert "native/A/1000" not in shown("seed")
+            assert "characters/A/1000" not in shown("seed")
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(workflow.pid, signal.SIGKILL)

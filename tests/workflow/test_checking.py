@@ -16,7 +16,7 @@ from .conftest import Copy
 
 pytestmark = pytest.mark.workflow
 
-RUN = "results/exp7/native/A/*"
+RUN = "results/exp7/characters/A/*"
 COMMAND = re.compile(r"`(snakemake --cores 1 --force (\S+)[^`]*)` makes it anew$")
 MANIFEST = "reports/exp7/manifest.json"
 
@@ -59,8 +59,8 @@ HARM: dict[str, tuple[str, Callable[[Path], object], str, str]] = {
     "a flipped bit of the curves": (f"{RUN}/curves.parquet", flip, "damaged", ""),
     "a flipped bit of a run's record": (f"{RUN}/run.json", flip, "damaged", ""),
     "a missing record of a run's host": (f"{RUN}/run.host.json", Path.unlink, "missing", ""),
-    "a flipped bit of a dataset": ("data/exp7/world/*.parquet", flip, "damaged", ""),
-    "a missing dataset": ("data/exp7/world/*.parquet", Path.unlink, "missing", ""),
+    "a flipped bit of a dataset": ("data/exp7/plan/*.parquet", flip, "damaged", ""),
+    "a missing dataset": ("data/exp7/plan/*.parquet", Path.unlink, "missing", ""),
     "a flipped bit of a run's measurements": (f"{RUN}/measurements.parquet", flip, "damaged", ""),
     "a flipped bit of a computed run": ("results/exp5/*/*/once/measurements.parquet", flip, "", ""),
     "a flipped bit of all measurements": ("results/exp7/measurements.parquet", flip, "damaged", ""),
@@ -118,7 +118,7 @@ def test_a_stale_result_and_all_files_made_from_it_are_named(whole: Copy) -> Non
     before = (whole.path / "config.yaml").read_text(encoding="utf-8")
     try:
         whole.configure(
-            lambda config: config["studies"]["exp7"]["arms"]["native"].update(
+            lambda config: config["studies"]["exp7"]["arms"]["characters"].update(
                 variants={"A": {"training": {"learning_rate": 0.1}}, "Aprime": {}}
             )
         )

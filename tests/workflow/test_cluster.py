@@ -30,7 +30,7 @@ rule one:
 
 
 def test_a_submitted_job_plans_its_own_study_only() -> None:
-    target = "train:study=exp7,arm=native,variant=A,seeds=seeds-00-03"
+    target = "train:study=exp7,arm=characters,variant=A,seeds=seeds-00-03"
     assert submitted_studies(["snakemake", "--target-jobs", target, "--force"]) == {"exp7"}
     assert submitted_studies(["snakemake", "--cores", "8", "reports/exp7.pdf"]) == set()
 

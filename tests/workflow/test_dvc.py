@@ -15,7 +15,7 @@ from .conftest import PROJECT, Copy, made_once
 
 pytestmark = [pytest.mark.workflow, pytest.mark.system]
 
-VARIANT = "studies.exp7.arms.native.variants.A.training.learning_rate"
+VARIANT = "studies.exp7.arms.characters.variants.A.training.learning_rate"
 BRIDGE = "studies.exp5.scales.quick.arms.bridge.draws"
 RUN = "results/exp5/bridge/rotation/once/run.json"
 RESULTS = ("data", "results", "reports", "metrics", ".snakemake/metadata")
@@ -203,7 +203,7 @@ def test_an_experiment_reruns_the_jobs_that_depend_on_it(clone: Repository) -> N
     after = clone.runs()
     changed = {run for run in before if after[run] != before[run]}
     assert after.keys() == before.keys()
-    assert changed == {run for run in before if run.startswith("exp7/native/A/")}
+    assert changed == {run for run in before if run.startswith("exp7/characters/A/")}
     assert all(after[run][0] != before[run][0] for run in changed)
     redone = {
         name for name, time in written(clone, "reports/*.pdf").items() if time != reports[name]

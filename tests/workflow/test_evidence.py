@@ -18,7 +18,7 @@ from .test_runs import hashes
 pytestmark = [pytest.mark.workflow, pytest.mark.system]
 
 ROOT = "build/quick"
-A = "exp7/native/A/seeds-1000-1001"
+A = "exp7/characters/A/seeds-1000-1001"
 RUNNING = {"generate", "train", "measure", "compute"}
 SAME = (
     f"{ROOT}/results/**/*.parquet",

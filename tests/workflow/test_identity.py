@@ -29,9 +29,9 @@ from .conftest import Copy, made_once
 
 pytestmark = pytest.mark.workflow
 
-NATIVE = "exp7/native/A/seeds-1000-1001"
-OTHER = "exp7/native/Aprime/seeds-1000-1001"
-DATA = "data/exp7/world/seeds-1000-1001.parquet"
+NATIVE = "exp7/characters/A/seeds-1000-1001"
+OTHER = "exp7/characters/Aprime/seeds-1000-1001"
+DATA = "data/exp7/plan/seeds-1000-1001.parquet"
 MEASURE = "src/journeylab/knowledge/measure.py"
 
 
@@ -40,7 +40,7 @@ def raise_rate(config: dict[str, Any]) -> None:
 
 
 def enlarge_world(config: dict[str, Any]) -> None:
-    config["studies"]["exp7"]["datasets"]["world"]["cities"] = 12
+    config["studies"]["exp7"]["datasets"]["plan"]["cities"] = 12
 
 
 def lose_everything(copy: Copy) -> None:
@@ -96,7 +96,7 @@ def test_an_edited_learning_rate_retrains_without_metadata(
     forget(project)
     project.configure(raise_rate)
     trained = {job[1:] for job in project.planned() if job[0] == "train"}
-    assert ("exp7", "native", "A", "seeds-1000-1001") in trained
+    assert ("exp7", "characters", "A", "seeds-1000-1001") in trained
     assert len(trained) == 3
     project.snakemake(f"results/{NATIVE}/run.json")
     record = runs.read_run(project.path / "results" / NATIVE)
@@ -120,10 +120,12 @@ def test_a_reverted_edit_reruns_nothing(project: Copy) -> None:
 
 
 def test_plans_of_disabled_runs_are_removed(project: Copy) -> None:
-    project.configure(lambda config: config["studies"]["exp7"]["arms"]["7a"].update(enabled=False))
+    project.configure(
+        lambda config: config["studies"]["exp7"]["arms"]["words"].update(enabled=False)
+    )
     project.snakemake(f"results/{NATIVE}/run.json")
-    assert not list((project.path / "plans/exp7/7a").rglob("train.json"))
-    assert list((project.path / "plans/exp7/native").rglob("train.json"))
+    assert not list((project.path / "plans/exp7/words").rglob("train.json"))
+    assert list((project.path / "plans/exp7/characters").rglob("train.json"))
 
 
 @pytest.mark.parametrize("newer", [True, False])

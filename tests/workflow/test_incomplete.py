@@ -9,11 +9,11 @@ from .conftest import Copy
 
 pytestmark = pytest.mark.workflow
 
-RUN = "results/exp7/native/A/*"
+RUN = "results/exp7/characters/A/*"
 FIGURES = ("reports/exp7/figures",)
 VERDICTS = ("results/exp7/verdicts.json",)
 UPSTREAM = (
-    *("data/exp7/world/*.parquet", f"{RUN}/run.json", f"{RUN}/run.host.json"),
+    *("data/exp7/plan/*.parquet", f"{RUN}/run.json", f"{RUN}/run.host.json"),
     *(f"{RUN}/weights.safetensors", f"{RUN}/curves.parquet", f"{RUN}/measurements.parquet"),
     *("results/exp7/measurements.parquet", *VERDICTS, "reports/exp7/manifest.json", *FIGURES),
     *(f"reports/exp7/{name}" for name in ("tables", "numbers.*", "content.json")),

@@ -30,7 +30,7 @@ rule train:
     shell: "(cat begin; touch {output}) > {log} 2>&1"
 
 rule judge:
-    input: "results/{study}/native/A/seeds-00-03/run.json"
+    input: "results/{study}/characters/A/seeds-00-03/run.json"
     output: "results/{study}/verdicts.json"
     log: "logs/judge/{study}.log"
     shell: "(seq 100; sh ./judge > {output}) > {log} 2>&1"
@@ -40,7 +40,7 @@ rule typeset:
     output: "reports/{study}.pdf"
     shell: "touch {output}"
 """
-ROW = '{"id": "exp7.2", "verdict": "refuted"}'
+ROW = '{"id": "exp7.3", "verdict": "refuted"}'
 JUDGE = f"""echo '{{"study": "exp7", "evidence": true, "verdicts": [{ROW}]}}'"""
 
 
@@ -69,7 +69,7 @@ def test_each_job_prints_one_line_with_its_name_and_time(tiny: Path) -> None:
     lines = done.stderr.splitlines()
     assert lines[0].startswith("3 jobs: ")
     assert [line.rpartition(" · ")[0] for line in lines[1:4]] == [
-        "[1/3] train exp7 native/A seeds 0 to 3",
+        "[1/3] train exp7 characters/A seeds 0 to 3",
         "[2/3] judge exp7",
         "[3/3] typeset exp7",
     ]
@@ -107,7 +107,7 @@ def test_a_run_without_jobs_says_so(tiny: Path) -> None:
     ("snakefile", "target", "expected", "options"),
     [
         *((RULES, "nosuch.file", "MissingRuleException", dry) for dry in ((), ("--dry-run",))),
-        (RULES, "results/exp7/native/A/b/run.json", "", ("--dry-run",)),
+        (RULES, "results/exp7/characters/A/b/run.json", "", ("--dry-run",)),
         (RULES + "\nrule broken:\n    output 3\n", "all", "SyntaxError", ()),
         (RULES + "\nraise SystemExit('error: in one line')\n", "all", "error: in one line", ()),
         (RULES + "\nraise KeyError('gone')\n", "all", "KeyError", ("--dry-run",)),

@@ -50,7 +50,7 @@ def test_quick_trains_the_runs_of_primary_claims_and_computes_all_single_computa
         primary = [claim for claim in claims.claims if claim.primary]
         named = {(cell.arm, cell.variant) for claim in primary for cell in cells(claim.terms)}
         gates = [
-            cell for claim in primary for name in claim.gate for cell in claims.gates[name].cells
+            cell for claim in primary for name in claim.gates for cell in claims.gates[name].cells
         ]
         named |= {(cell.arm, cell.variant) for cell in gates}
         for claim in primary:
@@ -125,7 +125,7 @@ def test_an_optional_study_enters_the_response_when_its_verdicts_are_current(
 def test_the_first_seed_can_be_set() -> None:
     plan = planned(seeds_from=40, seeds=12)
     assert seeds(plan, "exp7") == set(range(40, 52))
-    assert "native/A/seeds-40-43" in plan.jobs("exp7")
+    assert "characters/A/seeds-40-51" in plan.jobs("exp7")
 
 
 def test_more_seeds_add_chunks_and_keep_the_others() -> None:

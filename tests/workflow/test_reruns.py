@@ -24,7 +24,7 @@ def test_a_finished_project_has_no_jobs(finished: Copy) -> None:
 
 def test_edited_figures_and_words_redraw_and_typeset_only(project: Copy) -> None:
     project.edit(f"{EXP7}/figures.py", add_code)
-    project.edit(f"{EXP7}/names.yaml", lambda text: text.replace("learns slowest", "is slowest", 1))
+    project.edit(f"{EXP7}/names.yaml", lambda text: text.replace("from one grid", "from a grid", 1))
     assert project.planned() == TOGETHER | {("draw", "exp7"), ("typeset", "exp7")}
 
 
@@ -73,12 +73,12 @@ def test_more_seeds_train_new_chunks_only(project: Copy) -> None:
 
 def test_a_changed_learning_rate_retrains_one_variant(project: Copy) -> None:
     def change(config: dict) -> None:
-        native = config["studies"]["exp7"]["arms"]["native"]
-        native["variants"] = {"A": {"training": {"learning_rate": 0.001}}, "Aprime": {}}
+        characters = config["studies"]["exp7"]["arms"]["characters"]
+        characters["variants"] = {"A": {"training": {"learning_rate": 0.001}}, "Aprime": {}}
 
     project.configure(change)
     trained = {job[1:4] for job in project.planned() if job[0] == "train"}
-    assert trained == {("exp7", "native", "A")}
+    assert trained == {("exp7", "characters", "A")}
 
 
 def test_a_changed_alpha_judges_again_without_measuring(project: Copy) -> None:

@@ -13,9 +13,9 @@ from .conftest import Copy
 
 RATE = "training.learning_rate"
 FIRST = "results/search/exp7/round-1.json"
-TRIAL = "results/search/exp7/native.A/learning_rate-0.004/seeds-1000-1001"
+TRIAL = "results/search/exp7/characters.A/learning_rate-0.004/seeds-1000-1001"
 SEARCH = {
-    "arms": ["native/A"],
+    "arms": ["characters/A"],
     "grid": {RATE: [0.004, 0.008]},
     "metric": "hits@1",
     "at": {"tier": "T1", "template": 0, "format": "text", "candidates": "all"},
@@ -49,7 +49,7 @@ def test_a_killed_search_is_resumed_and_no_change_of_it_is_silent(fresh: Copy) -
 
     copy.run("rm", "-r", TRIAL)
     lost = {job[:1] + job[2:] for job in copy.planned("search_exp7")}
-    trial = ("native.A", "learning_rate-0.004", "seeds-1000-1001")
+    trial = ("characters.A", "learning_rate-0.004", "seeds-1000-1001")
     assert lost - {("choose", "1"), ("choose", "2"), ("search_exp7",)} == {
         ("train", *trial),
         ("measure", *trial),
@@ -95,19 +95,40 @@ def test_settings_and_code_that_moved_on_are_named() -> None:
 
 def test_a_search_of_nothing_is_refused(fresh: Copy) -> None:
     for changed, words in (
-        ({"arms": ["native/Z"]}, "studies.exp7.search.arms: 'native/Z': no such trained run"),
+        (
+            {"arms": ["characters/Z"]},
+            "studies.exp7.search.arms: 'characters/Z': no such trained run",
+        ),
         ({"metric": "loss"}, "studies.exp7.search.metric: 'loss' is not measured after training"),
         (
             {"gate": {"metric": "loss", "at_least": 0.5}},
             "studies.exp7.search.gate.metric: 'loss' is not measured after training",
         ),
-        ({"at": {"7a": {}}}, "studies.exp7.search.at: {'7a': {}}: write one for native"),
-        ({"grid": {"model.depth": [1, 2]}}, "native/A has no such number"),
-        ({"grid": {"training.dropout": [0.5, 1.5]}}, "dropout-1.5 of native/A: 1 validation error"),
-        ({"budgets": [0.01]}, "steps-x0.01 of native/A: 1 validation error"),
+        ({"at": {"words": {}}}, "studies.exp7.search.at: {'words': {}}: write one for characters"),
+        ({"grid": {"model.depth": [1, 2]}}, "characters/A has no such number"),
+        (
+            {"grid": {"training.dropout": [0.5, 1.5]}},
+            "dropout-1.5 of characters/A: 1 validation error",
+        ),
+        ({"budgets": [0.01]}, "steps-x0.01 of characters/A: 1 validation error"),
     ):
         with_search(fresh, **changed)
         done = fresh.snakemake("-n", "search_exp7", check=False)
         assert done.returncode == 1
         assert words in done.stderr
         assert len(done.stderr.strip().splitlines()) == 2
+
+
+def test_rows_can_wait_for_the_search_of_their_settings(fresh: Copy) -> None:
+    with_search(fresh)
+    fresh.configure(lambda config: config.update(scale="default"))
+    ledger = fresh.path / "claims/ledger/exp7.jsonl"
+
+    def registered() -> bool:
+        return '"row":"exp7.27"' in ledger.read_text(encoding="utf-8")
+
+    fresh.run("journeylab", "register", "exp7", "--amendments")
+    assert not registered()
+    done = fresh.run("journeylab", "register", "exp7")
+    assert "warning: exp7: no search is recorded: snakemake --cores 2 search_exp7" in done.stderr
+    assert registered()

@@ -22,11 +22,15 @@ def register(
     ] = None,
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
     check: Annotated[bool, typer.Option(help="Write nothing; compare with git.")] = False,
+    amendments: Annotated[
+        bool, typer.Option(help="Write amendments only, before settings are final.")
+    ] = False,
 ) -> None:
     """Write what the ledger lacks of judged rows; commit it before their runs begin.
 
     A line holds hashes of all that decides the verdict of a row: its effect, region, gates,
-    measures, α, looks and M, and the settings and code of its runs. With --check, lines that a
+    measures, α, looks and M, and the settings and code of its runs; the first for its seeds counts.
+    With --check, lines that a
     commit has and the ledger has no more, and changes without a line, are named.
     """
     if studies and studies[0].endswith((".yaml", ".yml")):
@@ -49,6 +53,11 @@ def register(
         claims, ledger = plan.register.studies[study], plan.ledger
         planned = plan.planned_rows(study)
         kept, lines, refused = missing_lines(ledger, plan.register, study, planned)
+        if amendments:
+            lines, refused = [], []
+        elif any(line.kind == "row" for line in lines) and (search := plan.searches.get(study)):
+            for remark in search.remarks(search.recorded):  # its settings may change, no row may
+                typer.echo(f"warning: {remark}", err=True)
         lines += _amendments(plan, study, kept)
         taken += refused
         if lines:
@@ -108,7 +117,9 @@ def _problems(plan: WorkflowPlan, study: str) -> Iterator[str]:
         yield f"{path}: an amendment of {missing.rows[0]} is missing; {writes}"
     said = {(each.rows, each.reason) for each in claims.amendments}
     for line in known:
-        if line.kind == "amendment" and not line.remark and (line.rows, line.reason) not in said:
+        if line.kind != "amendment" or line.remark or line.revision < claims.revision:
+            continue  # those of an earlier revision are kept in the ledger
+        if (line.rows, line.reason) not in said:
             yield (
                 f"claims/{study}.yaml: an amendment of revision {line.revision} was removed or "
                 f"changed: {line.reason[:60]}…"

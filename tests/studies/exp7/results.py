@@ -13,8 +13,15 @@ from journeylab.studies.exp7_native_kg.settings import Arm, Data, Job, Settings
 
 from ..gathering import gather, untrained
 
-RUNS = [("native", "A"), ("7a", "B"), ("7b-held", "B"), ("7b-held", "C")]
-LINEARISATIONS = {"native": "none", "7a": "all", "7b-held": "held"}
+TOKENS = {"characters": "characters", "words": "words", "marks": "words"}
+RUNS = [
+    ("characters", "A"),
+    ("characters", "B"),
+    ("words", "A"),
+    ("words", "B"),
+    ("words", "C"),
+    ("marks", "B-all"),
+]
 
 
 def make_results() -> StudyResults:
@@ -24,16 +31,15 @@ def make_results() -> StudyResults:
 
     def make(arm: str, variant: str, seed: int) -> Any:
         sizes = {"data": Data(), "model": Model(d=16), "training": training}
-        job = Job(variant=variant, linearisation=LINEARISATIONS[arm], **sizes)
-        return problem_of(job, generate(job.data, data_streams("exp7", "world", seed)), None)
+        job = Job(variant=variant, tokens=TOKENS[arm], **sizes)
+        return problem_of(job, generate(job.data, data_streams("exp7", "plan", seed)), None)
 
     tables, curves = untrained("exp7", RUNS, range(2), make, Evaluation(), steps=(100, 200))
     arms = {
         arm: Arm(
-            linearisation=LINEARISATIONS[arm],
-            variants={variant: {} for run_arm, variant in RUNS if run_arm == arm},
+            tokens=tokens, variants={variant: {} for run_arm, variant in RUNS if run_arm == arm}
         )
-        for arm in LINEARISATIONS
+        for arm, tokens in TOKENS.items()
     }
-    settings = Settings(datasets={"world": Data()}, arms=arms, training=training)
+    settings = Settings(datasets={"plan": Data()}, arms=arms, training=training)
     return gather("exp7", settings, tables, curves)

@@ -5,7 +5,7 @@ from journeylab.claims.effects import Every
 from journeylab.knowledge.settings import Model
 from journeylab.models import decoding
 from journeylab.operators.journey import slot_angles
-from journeylab.operators.rotary import rotary_angles, standard_frequencies
+from journeylab.operators.rotary import standard_frequencies
 from journeylab.studies.exp7_native_kg import compute as exp7
 from journeylab.studies.exp7_native_kg.compute import (
     COLUMNS,
@@ -74,10 +74,9 @@ def growing_slot_angles(positions, slots, frequencies, offsets):
     return slot_angles(positions, slots, frequencies, offsets) + positions[:, None] * offsets[0]
 
 
-def stretched_text_angles(self, tokens):
-    """Native models stretch the angles of text by a millionth."""
-    stretched = 1.0 + 1e-6 * (self.spec.kg == "native")
-    return stretched * rotary_angles(torch.arange(tokens.shape[1]), self.frequencies)[None]
+def stretched_slot_angles(positions, slots, frequencies, offsets):
+    """The positions of a slot are stretched by a millionth."""
+    return slot_angles(positions * (1.0 + 1e-6), slots, frequencies, offsets)
 
 
 def unrotated_keys(q, k, query_angles, key_angles):
@@ -89,7 +88,7 @@ def unrotated_keys(q, k, query_angles, key_angles):
     ("variant", "metric", "name", "broken"),
     [
         ("slots", "slot_within_error", "slot_angles", growing_slot_angles),
-        ("text", "text_equivalence_error", "Reader.text_angles", stretched_text_angles),
+        ("text", "text_equivalence_error", "slot_angles", stretched_slot_angles),
         ("keys", "baked_key_error", "stored_scores", unrotated_keys),
     ],
 )

@@ -4,8 +4,8 @@ import pytest
 from journeylab.datasets.triples import COLUMNS
 from journeylab.streams import data_streams
 from journeylab.studies.exp7_native_kg.data import generate
-from journeylab.studies.exp7_native_kg.measure import generation_floors
-from journeylab.studies.exp7_native_kg.settings import Data
+from journeylab.studies.exp7_native_kg.measure import generation_floors, unread
+from journeylab.studies.exp7_native_kg.settings import Data, Job, Model, Training
 
 
 def world(*facts: tuple[str, str, str, str]) -> pd.DataFrame:
@@ -51,11 +51,30 @@ def test_equal_tails_count_once_and_other_relations_not_at_all():
     assert floors["T2"] == 0.0
 
 
-def test_a_world_of_the_study_has_the_floors_that_its_gates_name():
+def test_a_world_of_the_study_has_the_floor_that_its_gates_name():
     floors = [
-        generation_floors(generate(Data(), data_streams("exp7", "world", seed)))
+        generation_floors(generate(Data(), data_streams("exp7", "plan", seed)))
         for seed in range(1000, 1048)
     ]
-    median = pd.DataFrame(floors).median()
-    assert median["T2"] == pytest.approx(0.13, abs=0.005)
-    assert median["T3"] == pytest.approx(0.14, abs=0.005)
+    assert pd.DataFrame(floors).median()["T2"] == pytest.approx(0.13, abs=0.005)
+
+
+def test_prompts_have_the_templates_that_a_model_has_not_read():
+    read = {"A": (), "B": (1,), "B-all": (0, 1, 2)}
+    rows = [
+        ("hits@1", tier, "text", template, "all", value)
+        for tier, first in (("T1", 0.0), ("T2", 0.1), ("T3", 0.4))
+        for template, value in enumerate((first, first + 0.1, first + 0.2))
+    ]
+    rows += [("hits@1", "T2", "kg", None, "all", 1.0), ("perplexity", "T2", "text", 0, None, 9.0)]
+    columns = ["metric", "tier", "format", "template", "candidates", "value"]
+    tiers = pd.DataFrame(rows, columns=columns).astype({"template": "Int64"})
+    expected = {"A": {"T2": 0.2, "T3": 0.5}, "B": {"T2": 0.2, "T3": 0.5}, "B-all": {"T3": 0.5}}
+    tiers.loc[4, "value"] = 0.9  # template 1 at tier 2
+    expected["A"]["T2"] = (0.1 + 0.9 + 0.3) / 3
+    for variant in read:
+        training = Training(steps=1, learning_rate=0.1)
+        job = Job(variant=variant, data=Data(), model=Model(), training=training)
+        means = unread(tiers, job)
+        assert set(means["format"]) == {"unread"}
+        assert means.set_index("tier")["value"].to_dict() == pytest.approx(expected[variant])

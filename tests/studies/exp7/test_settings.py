@@ -1,21 +1,25 @@
 import pytest
 from pydantic import ValidationError
 
-from journeylab.studies.exp7_native_kg.settings import SPECS, Arm, Data
+from journeylab.studies.exp7_native_kg.settings import MODELS, Arm, Data, Job, Model, Training
 
 
-@pytest.mark.parametrize("variant", [name for name, spec in SPECS.items() if spec.kg == "native"])
-def test_native_variants_reject_a_linearisation(variant: str):
-    Arm(variants={variant: {}})
-    with pytest.raises(ValidationError, match="needs linearisation none"):
-        Arm(linearisation="held", variants={variant: {}})
+def test_only_native_models_read_no_sentence_of_a_transfer_fact():
+    for name, (spec, templates) in MODELS.items():
+        assert (spec.kg == "native") == (templates == ()), name
+        job = Job(
+            variant=name,
+            data=Data(),
+            model=Model(),
+            training=Training(steps=1, learning_rate=0.1),
+        )
+        assert (job.spec, job.linearised_templates) == (spec, templates)
 
 
-@pytest.mark.parametrize("variant", [name for name, s in SPECS.items() if s.kg == "linearised"])
-def test_linearised_variants_need_a_linearisation(variant: str):
-    Arm(linearisation="all", variants={variant: {}})
-    with pytest.raises(ValidationError, match="linearisation all, held or same"):
-        Arm(variants={variant: {}})
+def test_an_unknown_model_is_named_with_what_is_accepted():
+    Arm(variants={"A": {}})
+    with pytest.raises(ValidationError, match=r"unknown variant 'A-causal'.*accepted: A, Aprime"):
+        Arm(variants={"A-causal": {}})
 
 
 @pytest.mark.parametrize(
@@ -35,6 +39,6 @@ def test_impossible_worlds_are_rejected(wrong: dict):
 
 def test_primed_models_differ_in_value_aggregation_only():
     for name in ("A", "B", "C"):
-        plain, prime = SPECS[name], SPECS[f"{name}prime"]
+        (plain, read), (prime, also) = MODELS[name], MODELS[f"{name}prime"]
         assert prime.values == "operator"
-        assert prime.model_copy(update={"values": plain.values}) == plain
+        assert (prime.model_copy(update={"values": plain.values}), also) == (plain, read)

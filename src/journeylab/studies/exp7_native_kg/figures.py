@@ -1,83 +1,88 @@
 """Figures of exp7."""
 
+import pandas as pd
+
 from journeylab import plotting as plot
-from journeylab.knowledge.tables import PRIMARY, TIER_TITLES
-from journeylab.studies.exp7_native_kg import panels
+from journeylab.knowledge.tables import TIER_TITLES
+from journeylab.plotting import StudyResults
 from journeylab.studies.exp7_native_kg.tables import numbers, tabulate
 
-_OTHERS = {
-    "hits@5": "hits@5",
-    "MRR": "mrr",
-    "exact match": "exact_match",
-    "log rank": "log_rank",
-    "perplexity": "perplexity",
+READINGS = ("characters", "words", "larger")
+_UNREAD: dict[str, str | int] = {"format": "unread", "candidates": "all"}
+_TIERS: dict[str, dict[str, str | int]] = {
+    TIER_TITLES["T1"]: {"tier": "T1", "format": "text", "template": 0, "candidates": "all"},
+    TIER_TITLES["T2"]: {"tier": "T2", **_UNREAD},
+    TIER_TITLES["T3"]: {"tier": "T3", **_UNREAD},
 }
-_RANKED = ("hits@5", "mrr", "log_rank")
-"""Metrics of the rank of the tail, and so of its candidates."""
-_ANSWERED = {factor: level for factor, level in PRIMARY.items() if factor != "candidates"}
+
+
+def against_b(results: StudyResults, _: pd.DataFrame) -> pd.DataFrame:
+    """Differences of hits@1 to B of the same reading, at tiers 2 and 3."""
+    tables = [
+        results.paired("hits@1", (arm, "B"), arm=arm, **levels).assign(shown=title)
+        for title, levels in _TIERS.items()
+        for arm in READINGS
+        if levels["tier"] != "T1"
+    ]
+    return pd.concat(tables, ignore_index=True).astype({"run": str})
+
+
+def floors(results: StudyResults, facet: tuple[str, str], rows: pd.DataFrame) -> plot.Lines:
+    """The guess by relation and generation, and by the relation alone, in these worlds."""
+    tier = next(tier for tier, title in TIER_TITLES.items() if title == facet[1])
+    arms = tuple(rows["arm"].unique())
+    return {
+        label: results.anchor(f"floor_{name}", tier=tier, arm=arms)
+        for name, label in {"generation": "guess", "marginal": "most frequent tail"}.items()
+    }
+
 
 FIGURES: plot.Figures = {
-    "tiers": plot.multiples(
+    "answer": plot.multiples(
         "hits@1",
-        PRIMARY,
-        height=(0.7, 0.135),
-        labels=("hits@1", ""),
-        names={"tier": TIER_TITLES},
-        lines=panels.floors,
-        y="run",
-        hue="data",
-        col="tier",
-        xlim=(-0.04, 1.04),
-    ),
-    "paired": plot.multiples(
-        "log_rank",
-        PRIMARY,
-        rows=panels.pair,
-        height=(0.7, 0.135),
-        lines={"equal to A": 0.0},
-        limits=panels.around_zero,
+        _UNREAD,
+        rows=against_b,
+        height=(0.55, 0.17),
+        labels=("hits@1, model − B", ""),
+        lines={"equal to B": 0.0},
         y="run",
         hue="data",
         col="shown",
-        sharex=False,
     ),
-    "metrics": plot.multiples(
-        {
-            title: (name, PRIMARY if name in _RANKED else _ANSWERED)
-            for title, name in _OTHERS.items()
-        },
-        height=(0.3, 0.115),
-        names={"tier": TIER_TITLES},
-        limits=panels.reach,
+    "tiers": plot.multiples(
+        {title: ("hits@1", levels) for title, levels in _TIERS.items()},
+        {"arm": READINGS},
+        height=1.25,
+        labels=("hits@1", ""),
+        lines=floors,
+        limits={"xlim": (-0.04, 1.04)},
+        y="model",
+        hue="model",
+        row="data",
+        col="measure",
+        sharey="row",
+    ),
+    "templates": plot.multiples(
+        "hits@1",
+        {"format": "text", "candidates": "all", "tier": "T2"},
+        height=(0.55, 0.15),
+        labels=("hits@1, tier 2", ""),
+        names={"template": {0: "template 0", 1: "template 1", 2: "template 2"}},
+        limits={"xlim": (-0.04, 1.04)},
         y="run",
         hue="data",
-        row="tier",
-        col="measure",
-        col_order=list(_OTHERS),
-        sharex="col",
-    ),
-    "formats": plot.multiples(
-        "hits@1",
-        {**PRIMARY, "tier": "T2", "arm": ("native", "7b-held")},
-        rows=panels.add_own_form,
-        height=(0.8, 0.21),
-        labels=("hits@1, tier 2", ""),
-        lines=panels.generation_floor,
-        shown=("the form that was read", "template 0, which was not read"),
-        y="run",
-        hue="prompts",
-        xlim=(-0.03, 1.03),
+        col="template",
     ),
     "perplexity": plot.multiples(
         {title: f"perplexity_{tier}" for tier, title in TIER_TITLES.items()},
-        {"variant": ("A", "Aprime", "B", "Bprime", "C", "Cprime")},
+        {"arm": READINGS},
         curve=True,
-        rows=panels.beside_native,
-        height=1.4,
+        height=1.3,
         labels=("step", "perplexity"),
         limits={"yscale": "log"},
         row="measure",
-        col="kg",
+        col="data",
+        sharex="col",
         sharey="row",
     ),
 }

@@ -1,4 +1,4 @@
-"""Evaluation of a trained model of exp7, by tier, and a floor that a family world has."""
+"""Evaluation of a trained model of exp7, by tier, and a floor of family worlds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module) -> pd.DataFrame:
     """Measure one trained model: columns metric, factors, value."""
-    del job  # the problem has the same job
     knowledge = cast(Knowledge, problem)
     tiers = measure_tiers(knowledge, evaluation, cast(Reader, model))
     floors = pd.DataFrame(
@@ -30,7 +29,21 @@ def measure(job: Job, evaluation: Evaluation, problem: Problem, model: nn.Module
             for tier, value in generation_floors(knowledge.facts).items()
         ]
     )
-    return pd.concat([tiers, floors], ignore_index=True)
+    return pd.concat([tiers, unread(tiers, job), floors], ignore_index=True)
+
+
+def unread(tiers: pd.DataFrame, job: Job) -> pd.DataFrame:
+    """Average over the templates in which a model has not read a fact: format “unread”.
+
+    Of transfer facts these are the templates that its KG rows do not have; of unseen facts all. A
+    model whose rows have every template has no such value at tier 2. All templates ask the same
+    facts, so the mean over templates is that over prompts.
+    """
+    prompts = tiers[tiers["candidates"].notna() & tiers["template"].notna()]
+    read = prompts["template"].isin(job.linearised_templates) & (prompts["tier"] == "T2")
+    prompts = prompts[(prompts["tier"] != "T1") & ~read]
+    means = prompts.groupby(["metric", "tier", "candidates"])["value"].mean()
+    return means.reset_index().assign(format="unread")
 
 
 def generation_floors(facts: pd.DataFrame) -> dict[str, float]:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from journeylab.datasets.triples import entities
 from journeylab.knowledge.problem import Knowledge
-from journeylab.studies.exp7_native_kg.language import ENGLISH
+from journeylab.studies.exp7_native_kg.language import language_of
 from journeylab.studies.exp7_native_kg.settings import Job
 
 if TYPE_CHECKING:
@@ -17,4 +18,5 @@ if TYPE_CHECKING:
 def problem(job: Job, dataset: pd.DataFrame, streams: Streams) -> Knowledge:
     """Return the training problem of one seed; ``dataset`` is a table of :func:`data.generate`."""
     del streams  # the dataset holds the world, and the engine passes the other streams itself
-    return Knowledge(job, dataset, ENGLISH, job.linearised_templates)
+    language = language_of(job.tokens, list(entities(dataset)))
+    return Knowledge(job, dataset, language, job.linearised_templates)

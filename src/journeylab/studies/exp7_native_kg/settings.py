@@ -19,9 +19,8 @@ from journeylab.config import (
     accepted,
 )
 from journeylab.knowledge.settings import (
-    LINEARISED_TEMPLATES,
+    TEMPLATES,
     Evaluation,
-    Linearisation,
     Model,
     Share,
     Spec,
@@ -60,20 +59,20 @@ DOCUMENTED: dict[Quantity, float] = {
 }
 """The sizes in the reviewer plan; of its “3-4 generations” the larger number."""
 
-SPECS: dict[str, Spec] = {
-    "A": native(),
-    "Aprime": native(values="operator"),
-    "A-no-slots": native(slots="zero"),
-    "A-causal": native(objective="causal"),
-    "A-predict-all": native(objective="copy"),
-    "A-sequential": native(slots="zero", positions="sequential"),
-    "B": linearised("rope"),
-    "Bprime": linearised("rope", values="operator"),
-    "C": linearised("tokens"),
-    "Cprime": linearised("tokens", values="operator"),
-    "B-mlm": linearised("rope", objective="mlm"),
+NATIVE, OTHER, ALL = (), (1,), TEMPLATES
+"""The templates of a model's KG rows: none, one that is not the prompts' own, or every one."""
+
+MODELS: dict[str, tuple[Spec, tuple[int, ...]]] = {
+    "A": (native(), NATIVE),
+    "Aprime": (native(values="operator"), NATIVE),
+    "B": (linearised("rope"), OTHER),
+    "Bprime": (linearised("rope", values="operator"), OTHER),
+    "C": (linearised("tokens"), OTHER),
+    "Cprime": (linearised("tokens", values="operator"), OTHER),
+    "B-mlm": (linearised("rope", objective="mlm"), OTHER),
+    "B-all": (linearised("rope"), ALL),
 }
-"""Name in config.yaml → model."""
+"""Name in config.yaml → model, and the templates of its KG rows."""
 
 
 class Data(SeveralWorlds):
@@ -130,21 +129,20 @@ class Computation(AlgebraSettings):
     model: Model
 
 
-class ReadingConditions(Frozen):
-    """The templates of linearised KG rows, and ablations of attention and frequencies."""
+class Reading(Frozen):
+    """The tokens of text: characters, or words, where a name is one token."""
 
-    linearisation: Linearisation = "none"
-    attention: Literal["softmax", "softplus"] = "softmax"
-    frequencies: Literal["standard", "integer"] = "standard"
+    tokens: Literal["characters", "words"] = "characters"
 
 
-class Arm(TrainedArm, ReadingConditions):
+class Arm(TrainedArm, Reading):
     """A trained arm."""
 
     @model_validator(mode="after")
-    def _variants_fit(self) -> Self:
+    def _variants_are_known(self) -> Self:
         for variant in self.variants:
-            _check_variant(variant, self.linearisation)
+            if variant not in MODELS:
+                raise ValueError(f"unknown variant {variant!r};{accepted(variant, list(MODELS))}")
         return self
 
 
@@ -158,39 +156,29 @@ class Settings(StudySettings):
     evaluation: Evaluation = Evaluation()
 
 
-class Job(ReadingConditions, TrainedJob):
+class Job(Reading, TrainedJob):
     """The settings of one trained variant, without its seed."""
 
     data: Data
     model: Model
     training: Training
 
-    @model_validator(mode="after")
-    def _variant_fits(self) -> Self:
-        _check_variant(self.variant, self.linearisation)
-        return self
-
     @property
     def spec(self) -> Spec:
         """The model that the variant names."""
-        return SPECS[self.variant]
+        return MODELS[self.variant][0]
 
     @property
     def linearised_templates(self) -> tuple[int, ...]:
         """The templates of the KG rows; none for a native model."""
-        return LINEARISED_TEMPLATES[self.linearisation]
+        return MODELS[self.variant][1]
 
+    @property
+    def attention(self) -> Literal["softmax"]:
+        """The same for every model."""
+        return "softmax"
 
-def _check_variant(variant: str, linearisation: Linearisation) -> None:
-    if variant not in SPECS:
-        raise ValueError(f"unknown variant {variant!r};{accepted(variant, list(SPECS))}")
-    native = SPECS[variant].kg == "native"
-    if native and linearisation != "none":
-        raise ValueError(
-            f"variant {variant!r} reads native triples: it needs linearisation none, "
-            f"not {linearisation!r}"
-        )
-    if not native and linearisation == "none":
-        raise ValueError(
-            f"variant {variant!r} reads triples as text: it needs linearisation all, held or same"
-        )
+    @property
+    def frequencies(self) -> Literal["standard"]:
+        """The same for every model."""
+        return "standard"

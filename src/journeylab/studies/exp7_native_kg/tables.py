@@ -2,24 +2,14 @@
 
 import pandas as pd
 
-from journeylab.knowledge.settings import LINEARISED_TEMPLATES
-from journeylab.knowledge.tables import (
-    PRIMARY,
-    gate_of,
-    hits_table,
-    undertrained,
-    world_size,
-    worlds_per_seed,
-)
-from journeylab.plotting import RunName, StudyResults, Table
-from journeylab.studies.exp7_native_kg.settings import DOCUMENTED, SPECS, Arm
+from journeylab.knowledge.tables import undertrained, worlds_per_seed
+from journeylab.plotting import StudyResults, Table
+from journeylab.studies.exp7_native_kg.settings import DOCUMENTED
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Documented and actual sizes, and hits@1 by tier."""
-    return ({"counts": _tabulate_counts(results)} if len(results.select("count")) else {}) | {
-        "hits": hits_table(results, ("Model", "KG rows"), lambda run: own_form(results, run))
-    }
+    """Documented and actual sizes."""
+    return {"counts": _tabulate_counts(results)} if len(results.select("count")) else {}
 
 
 def _tabulate_counts(results: StudyResults) -> Table:
@@ -44,21 +34,13 @@ def _print_size(quantity: str, value: float) -> str:
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
-    """The gate, worlds, the derived facts of one, and undertrained runs."""
-    total, base = (world_size(results, name) for name in ("facts", "base facts"))
-    measured = isinstance(total, int) and isinstance(base, int)
+    """Worlds, the derived facts of the documented one, and undertrained runs."""
+    total, base = (
+        results.anchor("world_size", arm="characters", quantity=quantity)
+        for quantity in ("facts", "base facts")
+    )
     return {
-        "gate": gate_of(results),
         "worlds": worlds_per_seed(results),
-        "facts.derived": int(total) - int(base) if measured else "n/a",
+        "facts.derived": round(total - base) if total and base else "n/a",
         **undertrained(results),
     }
-
-
-def own_form(results: StudyResults, run: RunName) -> dict[str, str | int]:
-    """The factor levels of the form in which a model read the transfer facts."""
-    if SPECS[run[1]].kg == "native":
-        return {"format": "kg", "candidates": "all"}
-    arm = results.settings.arms[run[0]]
-    assert isinstance(arm, Arm)
-    return PRIMARY | {"template": LINEARISED_TEMPLATES[arm.linearisation][0]}
