@@ -295,6 +295,27 @@ def test_every_judged_claim_stands_once_in_the_first_table_under_its_theorem(pdf
     assert table.count("prop:lis-union") == text.count("prop:lis-union") == 1
 
 
+def test_a_theorem_that_goes_on_repeats_its_head_and_no_row_stands_alone(
+    trained, records, prose, tmp_path
+):
+    verdicts, content = trained
+    report = describe(verdicts, {}, content, records, {}, THEOREMS, plan_key=KEY)
+    [theorem, *_] = report["first_page"]["theorems"]
+
+    def shown(rows):
+        """The parts of the table on the first two pages, and their numbers of rows."""
+        many = [theorem["rows"][0] | {"id": f"7.{100 + i}", "marks": ""} for i in range(rows)]
+        report["first_page"]["theorems"] = [theorem | {"rows": many}]
+        compile_report(report, content, prose, tmp_path / "exp7.pdf")
+        parts = [page.partition("The question")[0] for page in pages(tmp_path / "exp7.pdf")[:2]]
+        return parts, [len(re.findall(r"7\.1\d\d C", part)) for part in parts]
+
+    parts, (fit, _) = shown(30)
+    assert [theorem["name"] in part for part in parts] == [True, True]
+    assert shown(fit)[1] == [fit, 0]
+    assert shown(fit + 1)[1] == [fit - 1, 2]
+
+
 def test_no_name_of_the_configuration_is_printed(pdf, exp5_report):
     """A run prints by its labels; `arm/variant` stays in the attached table of keys."""
     _, report, path = pdf

@@ -21,4 +21,4 @@ from journeylab.plotting.searches import (
     tabulate_trials,
 )
 from journeylab.plotting.stopping import stopping
-from journeylab.plotting.style import TEXT, Style, save, styled, styles
+from journeylab.plotting.style import SMALLEST, TEXT, Style, save, styled, styles

@@ -16,7 +16,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
-from journeylab.plotting.style import TEXT, Style
+from journeylab.plotting.style import SMALLEST, TEXT, Style
 
 Lines = Mapping[str, Any]
 """Reference lines by their names in the legend: numbers, a curve, or None for no line."""
@@ -271,7 +271,7 @@ def label_right(axes: Axes, height: float, text: str) -> None:
         xytext=(5, 0),
         textcoords="offset points",
         va="center",
-        fontsize=6.2,
+        fontsize=SMALLEST,
     )
 
 
@@ -285,7 +285,7 @@ def _count_failures(axes: Axes, position: float, count: int, down: bool, line: i
         textcoords="offset points",
         ha="left" if down else "center",
         va="center" if down else "bottom",
-        fontsize=6,
+        fontsize=SMALLEST,
     )
     if not down:
         counts = [

@@ -5,7 +5,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from journeylab.plotting.plots import canvas, label_right
-from journeylab.plotting.style import styles
+from journeylab.plotting.style import SMALLEST, styles
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.verdicts import tag
 
@@ -45,7 +45,7 @@ def stopping(study: StudyRows) -> Figure | None:
     axes.set(ylabel="", ylim=(len(rows) - 0.4, -0.6))
     axes.set(xlim=(0, study.looks[-1] + 1), xticks=study.looks)
     axes.set_yticks(range(len(rows)), names)
-    axes.tick_params(axis="y", length=0, labelsize=6.2)
+    axes.tick_params(axis="y", length=0, labelsize=SMALLEST)
     axes.grid(visible=False, axis="y")
     axes.grid(visible=True, axis="x")
     return figure

@@ -17,6 +17,8 @@ from journeylab.records.files import write_atomic
 
 TEXT = 158 / 25.4
 """Width of a report's text block, and of every figure, in inches."""
+SMALLEST = 6.5
+"""The smallest size of a text that has to be read, in points."""
 
 # Okabe and Ito, Color universal design, 2008, then tones of Paul Tol's schemes; neighbours differ
 # in lightness. Black is left out: it marks lines that are no model.

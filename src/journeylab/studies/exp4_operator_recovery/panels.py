@@ -31,7 +31,7 @@ def narrow(figure: plot.Draw) -> plot.Draw:
         drawn = figure(results)
         for axes in drawn.axes if drawn else []:
             axes.locator_params(axis="x", nbins=2)
-            axes.tick_params(axis="x", labelsize=6)
+            axes.tick_params(axis="x", labelsize=plot.SMALLEST)
             axes.xaxis.set_major_formatter("{x:g}")
         return drawn
 
