@@ -30,8 +30,8 @@ def register(
 
     A line holds hashes of all that decides the verdict of a row: its effect, region, gates,
     measures, α, looks and M, and the settings and code of its runs; the first for its seeds counts.
-    With --check, lines that a
-    commit has and the ledger has no more, and changes without a line, are named.
+    With --check, lines that a commit has and the ledger has no more, and changes without a line,
+    are named.
     """
     if studies and studies[0].endswith((".yaml", ".yml")):
         for name in studies:
