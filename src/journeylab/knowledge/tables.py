@@ -11,17 +11,6 @@ PRIMARY: dict[str, str | int] = {"format": "text", "template": 0, "candidates": 
 """The factor levels of the primary hits@1: text prompts in template 0, among all entities."""
 
 
-def world_size(results: StudyResults, quantity: str) -> int | str:
-    """Return the size of a world, or "n/a" without runs.
-
-    It is the median over seeds; a seed with several worlds has their mean size.
-    """
-    rows = results.pool("world_size", quantity=quantity)
-    if rows.empty:
-        return "n/a"
-    return round(float(rows.drop_duplicates(["arm", "seed"])["value"].median()))
-
-
 def worlds_per_seed(results: StudyResults) -> str:
     """Return how many worlds a seed has, in words, with the arms that differ from the first."""
     settings, by_number = results.settings, dict[int, list[str]]()
