@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from journeylab.records.cost import start_counting
 from journeylab.training import count_steps, report_progress
 from journeylab.wording.typography import roughly
 from snakemake_logger_plugin_journeylab.handler import training_line
@@ -19,6 +20,7 @@ from snakemake_logger_plugin_journeylab.wording import (
 )
 
 PROJECT = Path(__file__).parents[1]
+COST = start_counting()
 
 
 def progress_in(path: Path) -> tuple[int, int, int]:
@@ -28,7 +30,7 @@ def progress_in(path: Path) -> tuple[int, int, int]:
 
 def test_steps_of_consecutive_seeds_add_up(tmp_path: Path) -> None:
     path = tmp_path / "train.progress.json"
-    with count_steps(path, 200):
+    with count_steps(path, 200, COST):
         with report_progress("seed 0", 100, stream=io.StringIO()) as progress:
             assert progress_in(path) == (0, 0, 200)
             progress.advance(1, lambda: 1.0)
@@ -41,7 +43,7 @@ def test_steps_of_consecutive_seeds_add_up(tmp_path: Path) -> None:
 def test_a_step_of_an_ensemble_counts_once_per_seed(tmp_path: Path) -> None:
     path = tmp_path / "train.progress.json"
     with (
-        count_steps(path, 1200),
+        count_steps(path, 1200, COST),
         report_progress("seeds 0 to 11", 100, 30, seeds=12, stream=io.StringIO()),
     ):
         assert progress_in(path) == (360, 360, 1200)
@@ -51,7 +53,7 @@ def test_a_step_of_an_ensemble_counts_once_per_seed(tmp_path: Path) -> None:
 def test_training_continues_if_progress_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
-        count_steps(tmp_path / "file" / "train.progress.json", 2),
+        count_steps(tmp_path / "file" / "train.progress.json", 2, COST),
         report_progress("a", 2, stream=io.StringIO()) as progress,
     ):
         progress.advance(1, lambda: 1.0)

@@ -185,8 +185,8 @@ REWORKED = {
     "training/progress.py": ("SECONDS_BETWEEN_LINES = 10.0", "SECONDS_BETWEEN_LINES = 0.0"),
     "stages/train.py": ('label=f"{plan.study} {plan.arm}/{plan.variant}"', 'label="training"'),
     "stages/running.py": (
-        "counted = start_counting()",
-        "counted = start_counting()\n    counted()",
+        "resumed = start.started != started",
+        "resumed = True",
     ),
     "stages/generate.py": ('plan.dataset or ""', 'plan.dataset or "unnamed"'),
     "stages/measure.py": ("was trained on other data", "belongs to other data"),

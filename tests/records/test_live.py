@@ -7,6 +7,7 @@ import math
 import pytest
 
 from journeylab.records import live
+from journeylab.records.cost import start_counting
 from journeylab.training import count_steps, report_progress
 
 
@@ -15,13 +16,14 @@ def test_progress_is_read_as_it_was_written(tmp_path, monkeypatch):
     plan = tmp_path / "train.json"
     assert live.read_progress(plan) is None
     with (
-        count_steps(tmp_path / "train.progress.json", 400),
+        count_steps(tmp_path / "train.progress.json", 400, start_counting()),
         report_progress("a", 100, 20, seeds=2, stream=io.StringIO()) as progress,
     ):
         progress.advance(30, lambda: 0.25)
         state = live.read_progress(plan)
         assert (state.done, state.before, state.total) == (60, 40, 400)
         assert (state.seeds, state.step, state.loss) == (2, 30, 0.25)
+        assert state.cost.cpu_seconds > 0.0
         assert state.rate == pytest.approx(20 / state.seconds)
         assert state.written == plan.with_suffix(".progress.json").stat().st_mtime
         progress.advance(31, lambda: math.nan)

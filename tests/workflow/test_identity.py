@@ -150,6 +150,28 @@ def test_old_results_that_are_put_back_are_made_anew(
     assert list((project.path / "results").rglob("weights.safetensors"))
 
 
+@pytest.mark.parametrize("since", [True, False])
+def test_a_run_costs_what_all_its_attempts_did(project: Copy, since: bool) -> None:
+    """As after a kill: the run has begun, and its progress file knows the cost so far."""
+    plan, folder = project.path / f"plans/{NATIVE}/train.json", project.path / "again"
+    start = runs.read_host(project.path / "results" / NATIVE)
+    kept = {name: getattr(start, name) for name in runs.RunStart.model_fields}
+    folder.mkdir()
+    runs.begin_run(folder, runs.RunStart(**kept))
+    progress = plan.with_suffix(".progress.json")
+    cost = {"cpu_seconds": 5000.0, "imports_seconds": 1.0, "wall_seconds": 7000.0, "peak_mib": 9e5}
+    write_json(progress, {"done": 4, "before": 0, "total": 24, "cost": cost}, sealed=False)
+    if not since:  # it is of an earlier run of the same plan
+        os.utime(progress, (1.0, 1.0))
+    project.stage("train", f"{NATIVE}/train.json", data=DATA, output="again/run.json")
+    spent = runs.read_host(folder).cost
+    assert (spent.cpu_seconds > 5000.0, spent.wall_seconds > 7000.0) == (since, since)
+    assert (spent.peak_mib == 9e5) == since
+    later = read_json(progress, sealed=False)
+    assert later["done"] == later["total"]
+    assert (later["cost"]["cpu_seconds"] > 5000.0) == since
+
+
 # -- files of other settings ----------------------------------------------------------------------
 
 

@@ -30,17 +30,21 @@ def cpu_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
-def start_counting() -> Callable[[], Cost]:
-    """Mark the end of the imports; return a function that returns the cost so far."""
+def start_counting(earlier: Cost | None = None) -> Callable[[], Cost]:
+    """Mark the end of the imports; return a function that returns the cost so far.
+
+    To it belongs the cost of ``earlier`` attempts at the same run, and the largest peak.
+    """
     imports, began = cpu_seconds(), time.monotonic() - _age()
+    spent = earlier or Cost(cpu_seconds=0.0, imports_seconds=0.0, wall_seconds=0.0, peak_mib=0.0)
 
     def cost() -> Cost:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_BYTES / 2**20
         return Cost(
-            cpu_seconds=round(cpu_seconds(), 3),
-            imports_seconds=round(imports, 3),
-            wall_seconds=round(time.monotonic() - began, 3),
-            peak_mib=round(peak, 1),
+            cpu_seconds=round(spent.cpu_seconds + cpu_seconds(), 3),
+            imports_seconds=round(spent.imports_seconds + imports, 3),
+            wall_seconds=round(spent.wall_seconds + time.monotonic() - began, 3),
+            peak_mib=round(max(spent.peak_mib, peak), 1),
         )
 
     return cost

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import ValidationError
 
 from journeylab.config import Frozen, UserError, build
+from journeylab.records.cost import Cost
 from journeylab.records.files import read_json
 from journeylab.records.looks import FOLDER as LOOKS
 from journeylab.records.looks import LookRecord, SeedRange, seeds_taken
@@ -40,7 +41,8 @@ class JobProgress(Frozen):
     `done` and `total` are steps over all its seeds; `before` of these were done by an earlier
     attempt. This attempt has trained for `seconds`. It trains `seeds` seeds at once, and has taken
     `step` steps with them; `loss` is their mean loss since the last point of the curve. `step` is
-    0 and `loss` None between seeds. `written` is the time of the file.
+    0 and `loss` None between seeds. `cost` is that of all attempts so far. `written` is the time of
+    the file.
     """
 
     done: int
@@ -50,6 +52,7 @@ class JobProgress(Frozen):
     seeds: int = 1
     step: int = 0
     loss: float | None = None
+    cost: Cost | None = None
     written: float = 0.0
 
     @property

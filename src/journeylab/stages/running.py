@@ -22,6 +22,7 @@ from journeylab.records.plans import REGISTER, Plan, read_plan
 from journeylab.records.processor import this_processor
 from journeylab.records.runs import (
     RUN,
+    START,
     RegisterState,
     RunHost,
     RunStart,
@@ -92,12 +93,23 @@ def run_stage(stage: str, plan: Path, output: Path, **files: Path | Sequence[Pat
     if output.name == RUN:
         start = begin_run(output.parent, _registered(start, plan, planned.study))
     _load(stage, planned)
-    counted = start_counting()
-    module = cast(StageModule, importlib.import_module(f"journeylab.stages.{stage}"))
     progress = plan.with_suffix(".progress.json")
+    resumed = start.started != started
+    counted = start_counting(_spent(progress, output.parent / START) if resumed else None)
+    module = cast(StageModule, importlib.import_module(f"journeylab.stages.{stage}"))
     given = {name: [each] if isinstance(each, Path) else each for name, each in files.items()}
     module.run(Call(planned, output, start, counted, given, progress))
     write_json(plan.with_suffix(".cost.json"), counted(), sealed=False)
+
+
+def _spent(progress: Path, start: Path) -> Cost | None:
+    """The cost of earlier attempts at a run, from what they wrote since it began; else None."""
+    try:
+        if progress.stat().st_mtime < start.stat().st_mtime:
+            return None
+        return Cost.model_validate(read_json(progress, sealed=False)["cost"])
+    except (OSError, UserError, KeyError, ValueError):  # missing or damaged
+        return None
 
 
 def _registered(start: RunStart, plan: Path, study: str) -> RunStart:

@@ -26,7 +26,7 @@ def run(call: Call) -> None:
     # collect unused CUDA graphs before each capture: one that is freed during a capture ends it
     torch.compiler.config.force_cudagraph_gc = True
     steps = job.training.steps * job.worlds * len(seeds)
-    with training.count_steps(call.progress, steps) if call.progress else nullcontext():
+    with training.count_steps(call.progress, steps, call.cost) if call.progress else nullcontext():
         chunk = train(
             catalogue.models_part(plan.study),
             job,

@@ -16,6 +16,7 @@ from io import TextIOBase
 from pathlib import Path
 from typing import IO, Protocol, cast, runtime_checkable
 
+from journeylab.records.cost import Cost
 from journeylab.records.files import json_bytes, write_atomic
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -37,8 +38,8 @@ class StepFile:
     Keys: those of `records.live.JobProgress`.
     """
 
-    def __init__(self, path: Path, total: int) -> None:
-        self.path, self.total = path, total
+    def __init__(self, path: Path, total: int, cost: Callable[[], Cost]) -> None:
+        self.path, self.total, self.cost = path, total, cost
         self.ended = self.before = 0
         self.due, self.began = 0.0, time.monotonic()
 
@@ -71,6 +72,7 @@ class StepFile:
             "seeds": seeds,
             "step": step,
             "loss": loss if loss is not None and math.isfinite(loss) else None,
+            "cost": dict(self.cost()),
         }
         with suppress(OSError), write_atomic(self.path, durable=False) as partial:
             partial.write_bytes(json_bytes(content, sealed=False))
@@ -80,9 +82,12 @@ _step_file: ContextVar[StepFile | None] = ContextVar("step_file", default=None)
 
 
 @contextmanager
-def count_steps(path: Path, total: int) -> Iterator[None]:
-    """Within the block, `report_progress` keeps `path` up to date; `total` is over all seeds."""
-    token = _step_file.set(StepFile(path, total))
+def count_steps(path: Path, total: int, cost: Callable[[], Cost]) -> Iterator[None]:
+    """Within the block, `report_progress` keeps `path` up to date; `total` is over all seeds.
+
+    `cost` returns the cost of the job so far.
+    """
+    token = _step_file.set(StepFile(path, total, cost))
     try:
         yield
     finally:
