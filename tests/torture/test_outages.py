@@ -1,0 +1,88 @@
+"""Daemons of SLURM that are away at a random moment of 40 jobs: all end well, and it is said.
+
+An outage lasts half a minute; `JOURNEYLAB_OUTAGE=300` asks for five.
+"""
+
+import os
+import random
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from slurm_cluster import Cluster, end
+
+from ..slurm.conftest import PROFILE, Submitting, cluster  # noqa: F401
+from ..workflow.conftest import Copy
+from .campaign import cases, torture
+from .conftest import STUDY, hashes, make_study
+
+SECONDS = float(os.environ.get("JOURNEYLAB_OUTAGE", "30"))
+RATES = {f"r{i}": {"training": {"learning_rate": 0.001 + i * 1e-4}} for i in range(7)}
+PAIRS = [
+    ("slurmctld", "squeue"),
+    ("munged", "squeue"),
+    ("slurmdbd", "sacct"),
+    ("munged", "sacct"),
+    ("slurmctld", "sacct"),
+]
+"""The daemon that is away, and the command that asks for the status of jobs."""
+TARGET = f"results/{STUDY}/verdicts.json"
+
+pytestmark = [torture, pytest.mark.timeout(1200 + 2 * SECONDS), pytest.mark.usefixtures("commands")]
+
+
+def sweep(config: dict[str, Any]) -> None:
+    """Forty jobs: each run is trained and measured in a job of its own."""
+    study = config["studies"][STUDY]
+    study["arms"]["sweep"] = {"variants": ["linear", "hidden"], "grid": {"rate": RATES}}
+    study["training"]["steps"] = 10
+    study["scales"] = {}
+    config |= {"scale": "default", "seeds": {"default": 2}}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """The study without a cluster."""
+    copy = make_study(tmp_path_factory.mktemp("undisturbed") / "project", sweep)
+    copy.snakemake(TARGET)
+    return copy
+
+
+@pytest.mark.parametrize(("daemon", "status"), PAIRS[: cases(len(PAIRS))])
+def test_an_outage_loses_no_job(
+    daemon: str,
+    status: str,
+    undisturbed: Copy,
+    cluster: Cluster,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    copy = make_study(tmp_path / "project", sweep)
+    if status == "sacct":
+        copy.edit(PROFILE, lambda text: text.replace("command: squeue", "command: sacct"))
+    work = Submitting(copy, cluster)
+    try:
+        process = work.start(TARGET)
+        wait_for_jobs(work, process, random.Random(f"{daemon} {status}").randrange(1, 30))
+        end(cluster.pid(daemon), daemon)
+        try:
+            time.sleep(SECONDS)
+        finally:
+            cluster.restart(daemon)
+        assert process.wait(timeout=1000) == 0, work.output
+    finally:
+        work.end()
+    assert hashes(copy) == hashes(undisturbed)
+    if daemon == "munged" or (daemon, status) in (("slurmctld", "squeue"), ("slurmdbd", "sacct")):
+        assert "SLURM does not answer since" in work.output
+        assert "SLURM answers again" in work.output
+
+
+def wait_for_jobs(work: Submitting, process: subprocess.Popen[str], number: int) -> None:
+    """Wait until the cluster was given a number of the jobs."""
+    deadline = time.monotonic() + 300
+    while sum(job["WorkDir"] == str(work.copy.path) for job in work.cluster.jobs()) < number:
+        assert process.poll() is None, work.output
+        assert time.monotonic() < deadline, work.output
+        time.sleep(0.5)
