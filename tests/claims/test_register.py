@@ -437,7 +437,7 @@ def test_the_register_survives_json(registered):
 
 
 def test_primary_rows_can_be_decided_at_every_look(registered):
-    assert registered.studies["exp7"].tails == 12
+    assert registered.studies["exp7"].tails == 10
     assert registered.studies["exp5"].tails == 0
     for study in registered.studies.values():
         looks = schedule(registered, study)

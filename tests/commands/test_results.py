@@ -58,15 +58,15 @@ def test_explain_names_only_runs_on_the_seeds_of_the_verdict(tmp_path, monkeypat
     (results / "measurements.parquet").touch()
     start = RunStart(plan_key="", started=datetime(2026, 1, 2, tzinfo=UTC))
     for seeds in ((100, 101), (200, 201), (202, 205)):  # the first are of revision 2
-        plan = Plan(stage="train", study="exp7", arm="characters", variant="A", seeds=seeds)
+        plan = Plan(stage="train", study="exp7", arm="words", variant="A", seeds=seeds)
         outcomes = [SeedOutcome(seed=seed, status="finished") for seed in seeds]
         write_run(
-            results / f"characters/A/seeds-{seeds[0]}-{seeds[1]}",
+            results / f"words/A/seeds-{seeds[0]}-{seeds[1]}",
             describe_run(plan, inputs={}, outcomes=outcomes, files={}),
             host_of(start, outcomes),
         )
     output = invoke("explain", "exp7.3", "--root", str(tmp_path))
-    assert re.findall(r"^← \S+/characters/(\S+)", output, re.MULTILINE) == ["A/seeds-200-201"]
+    assert re.findall(r"^← \S+/words/(\S+)", output, re.MULTILINE) == ["A/seeds-200-201"]
     study = read_verdicts(tmp_path, "exp7")
     read = [folder.name for folder, *_ in judged_records(tmp_path, study)]
     assert read == ["seeds-200-201"]
