@@ -58,14 +58,15 @@ class Submitting:
         """The output of snakemake so far."""
         return (self.copy.path / "output").read_text(encoding="utf-8")
 
+    @property
+    def jobs(self) -> list[dict[str, str]]:
+        """SLURM's records of the jobs of this copy."""
+        return [job for job in self.cluster.jobs() if job["WorkDir"] == str(self.copy.path)]
+
     def attempts(self, rule: str, run: str = "") -> list[dict[str, str]]:
         """SLURM's records of the jobs of a rule and run in this copy, one per submission."""
         name = f"rule_{rule}_wildcards_exp7_" + (f"{run.replace('/', '_')}_" if run else "")
-        return [
-            job
-            for job in self.cluster.jobs()
-            if job["WorkDir"] == str(self.copy.path) and job["Comment"].startswith(name)
-        ]
+        return [job for job in self.jobs if job["Comment"].startswith(name)]
 
 
 def lengthen(config: dict[str, Any]) -> None:
