@@ -33,7 +33,7 @@ def cpu_seconds() -> float:
 def start_counting(earlier: Cost | None = None) -> Callable[[], Cost]:
     """Mark the end of the imports; return a function that returns the cost so far.
 
-    To it belongs the cost of ``earlier`` attempts at the same run, and the largest peak.
+    It includes the cost of ``earlier`` attempts at the same run; the peak is the largest of all.
     """
     imports, began = cpu_seconds(), time.monotonic() - _age()
     spent = earlier or Cost(cpu_seconds=0.0, imports_seconds=0.0, wall_seconds=0.0, peak_mib=0.0)

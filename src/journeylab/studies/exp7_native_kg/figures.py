@@ -3,14 +3,14 @@
 import pandas as pd
 
 from journeylab import plotting as plot
-from journeylab.knowledge.tables import TIER_TITLES
+from journeylab.knowledge.tables import PRIMARY, TIER_TITLES
 from journeylab.plotting import StudyResults
 from journeylab.studies.exp7_native_kg.tables import numbers, tabulate
 
 READINGS = ("characters", "words", "larger")
 _UNREAD: dict[str, str | int] = {"format": "unread", "candidates": "all"}
 _TIERS: dict[str, dict[str, str | int]] = {
-    TIER_TITLES["T1"]: {"tier": "T1", "format": "text", "template": 0, "candidates": "all"},
+    TIER_TITLES["T1"]: {"tier": "T1", **PRIMARY},
     TIER_TITLES["T2"]: {"tier": "T2", **_UNREAD},
     TIER_TITLES["T3"]: {"tier": "T3", **_UNREAD},
 }
@@ -29,7 +29,7 @@ def against_b(results: StudyResults, _: pd.DataFrame) -> pd.DataFrame:
 
 def floors(results: StudyResults, facet: tuple[str, str], rows: pd.DataFrame) -> plot.Lines:
     """The guess by relation and generation, and by the relation alone, in these worlds."""
-    tier = next(tier for tier, title in TIER_TITLES.items() if title == facet[1])
+    tier = _TIERS[facet[1]]["tier"]
     arms = tuple(rows["arm"].unique())
     return {
         label: results.anchor(f"floor_{name}", tier=tier, arm=arms)
