@@ -196,26 +196,28 @@ Effect = Annotated[
 ]
 
 
+def divided_cells(term: Term, divisor: int = 1) -> Iterator[tuple[Cell, int]]:
+    """The cells in a term, from left to right, with what divides them: -2 in ``1 - mean(a, b)``."""
+    if isinstance(term, Cell):
+        yield term, divisor
+    elif isinstance(term, Difference):
+        yield from divided_cells(term.difference[0], divisor)
+        yield from divided_cells(term.difference[1], -divisor)
+    elif isinstance(term, Mean):
+        for part in term.mean:
+            yield from divided_cells(part, divisor * len(term.mean))
+
+
 def cells(terms: Iterable[Term]) -> Iterator[Cell]:
     """All cells in the terms, from left to right."""
-    for term in terms:
-        if isinstance(term, Cell):
-            yield term
-        elif isinstance(term, Difference):
-            yield from cells(term.difference)
-        elif isinstance(term, Mean):
-            yield from cells(term.mean)
+    return (cell for term in terms for cell, _ in divided_cells(term))
 
 
 def steps(term: Term, measures: Mapping[str, Quantity]) -> Iterator[float]:
     """The steps of the measures in a term; those in a mean of k terms are k times finer."""
-    if isinstance(term, Cell):
-        yield from filter(None, [measures[term.measure].step])
-    elif isinstance(term, Difference):
-        yield from (step for part in term.difference for step in steps(part, measures))
-    elif isinstance(term, Mean):
-        for part in term.mean:
-            yield from (step / len(term.mean) for step in steps(part, measures))
+    for cell, divisor in divided_cells(term):
+        if step := measures[cell.measure].step:
+            yield step / abs(divisor)
 
 
 def extent(term: Term, measures: Mapping[str, Quantity]) -> tuple[float, float]:

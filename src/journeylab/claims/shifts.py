@@ -26,7 +26,7 @@ whose differences are large but have both signs, from being refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import betabinom, binom
 
-from journeylab.claims.effects import Cell, Difference, Mean, Quantity, Term
+from journeylab.claims.effects import Cell, Quantity, divided_cells
 from journeylab.claims.schema import StudyCriteria
 from journeylab.claims.statistics import Values
 from journeylab.records.kernels import StudyKernels
@@ -255,25 +255,9 @@ def favoured_side(claims: StudyCriteria, cell: Cell) -> int:
     sides = set[int]()
     for claim in claims.claims:
         for term in claim.terms if claim.primary else ():
-            for sign, each in _signed(term):
+            region = claim.claimed
+            wanted = [1] * (region.low != -math.inf) + [-1] * (region.high != math.inf)
+            for each, divisor in divided_cells(term):
                 if each == cell:
-                    sides |= {sign * end for end in _wanted(claim.claimed.low, claim.claimed.high)}
+                    sides |= {end if divisor > 0 else -end for end in wanted}
     return sides.pop() if len(sides) == 1 else 0
-
-
-def _wanted(low: float, high: float) -> Iterator[int]:
-    if low != -math.inf:
-        yield 1
-    if high != math.inf:
-        yield -1
-
-
-def _signed(term: Term, sign: int = 1) -> Iterator[tuple[int, Cell]]:
-    if isinstance(term, Cell):
-        yield sign, term
-    elif isinstance(term, Difference):
-        yield from _signed(term.difference[0], sign)
-        yield from _signed(term.difference[1], -sign)
-    elif isinstance(term, Mean):
-        for part in term.mean:
-            yield from _signed(part, sign)
