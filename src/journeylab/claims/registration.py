@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel, PositiveInt
 
@@ -25,7 +25,7 @@ from journeylab.claims.ledger import Ledger, RowLine, Standing, standings
 from journeylab.claims.schema import LOOKS, Looks, Register, StudyClaims, is_read
 from journeylab.config import Frozen, UserError, build, parse_yaml
 from journeylab.records.files import read_json
-from journeylab.records.runs import RunStart
+from journeylab.records.runs import RunRecord, RunStart
 from journeylab.records.verdicts import Registration
 
 Location = Literal["here", "experiment", "elsewhere", "rewritten", "shallow", "absent"]
@@ -40,18 +40,6 @@ _REMARKS: dict[Location, str] = {
     "shallow": "according to the runs' records: this clone is shallow and lacks their commit",
     "absent": "according to the runs' records: their commit is not in this repository",
 }
-
-
-class Run(Protocol):
-    """What identifies a run within its study."""
-
-    @property
-    def arm(self) -> str:
-        """Its arm."""
-
-    @property
-    def variant(self) -> str:
-        """Its variant."""
 
 
 class _EarlierLooks(Looks):
@@ -130,7 +118,10 @@ class RecordedHistory(Frozen):
 
 
 def registrations(
-    register: Register, study: str, runs: Sequence[tuple[Run, RunStart]], history: RecordedHistory
+    register: Register,
+    study: str,
+    runs: Sequence[tuple[RunRecord, RunStart]],
+    history: RecordedHistory,
 ) -> dict[str, Registration]:
     """The registration of every row of a study, by its id; empty if the study has no register."""
     if study not in register.studies:

@@ -22,7 +22,6 @@ from journeylab.claims.registration import (
     Hashes,
     History,
     RecordedHistory,
-    Run,
     record_history,
     recorded_rows,
     registrations,
@@ -50,6 +49,7 @@ from journeylab.records.runs import (
     HOST,
     GitState,
     RegisterState,
+    RunRecord,
     RunStart,
     committed_files,
     git_state,
@@ -469,7 +469,7 @@ class WorkflowPlan:
         return History(self.claims)
 
     def registrations(
-        self, study: str, runs: Sequence[tuple[Run, RunStart]]
+        self, study: str, runs: Sequence[tuple[RunRecord, RunStart]]
     ) -> dict[str, Registration]:
         """The registration of every row of a study, as far as these runs show it."""
         commits = {start.commit for _, start in runs if start.commit}
