@@ -25,12 +25,10 @@ from journeylab.claims.effects import (
     Difference,
     Effect,
     Every,
-    Level,
     Mean,
     Measure,
     Quantity,
     RunId,
-    Step,
     Term,
     Text,
     cells,
@@ -300,20 +298,15 @@ class StudyCriteria(Frozen):
         return max((step for term in claim.terms for step in steps(term, self.measures)), default=0)
 
 
-class Defaults(Frozen):
-    """What measures of a metric have unless they say otherwise; levels are added to theirs."""
-
-    metric: Text
-    at: Mapping[Name, Level] = {}
-    range: tuple[float, float] | None = None
-    step: Step | None = None
-
-
 class StudyClaims(StudyCriteria):
-    """The claims of one study and the measures they read: one file of the register."""
+    """The claims of one study and the measures they read: one file of the register.
+
+    ``defaults`` are what measures of a metric have unless they say otherwise; levels are added to
+    theirs.
+    """
 
     amendments: tuple[Amendment, ...] = ()
-    defaults: tuple[Defaults, ...] = ()
+    defaults: tuple[Quantity, ...] = ()
     measures: Mapping[Name, Measure] = {}
     claims: tuple[Claim, ...]
 
