@@ -291,7 +291,7 @@ def run_looks(register: Register, table: pd.DataFrame) -> StudyVerdicts:
         if not record.goes_on:
             break
     table = taken_rows(table, taken)
-    return judge(table, "exp1", register, range(last), "default", True, planned=runs)
+    return judge(table, "exp1", register, range(last), "default", planned=runs)
 
 
 def disagreements(studies: int, seed: int) -> tuple[int, list[str]]:

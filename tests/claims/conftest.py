@@ -35,7 +35,6 @@ def judge() -> Judge:
         looks: Sequence[int] = (12,),
         alpha: float = 0.05,
         scale: Scale = "default",
-        evidence: bool = True,
         seeds: Sequence[int] | None = None,
         measure: Mapping[str, Any] | None = None,
         words: bool = True,
@@ -68,10 +67,7 @@ def judge() -> Judge:
             ]
             columns = ["study", "arm", "variant", "seed", "metric", "value"]
             table = pd.DataFrame(rows, columns=columns).sample(frac=1, random_state=0)
-        verdicts = judging.judge(
-            *(table, "exp1", register, expected, scale, evidence),
-            planned=planned,
-        )
+        verdicts = judging.judge(table, "exp1", register, expected, scale, planned)
         return in_words(verdicts, register.studies["exp1"]) if words else verdicts
 
     return judged

@@ -355,7 +355,7 @@ def test_a_term_names_measures_where_they_differ_and_a_shared_arm_once(terms, te
 
 
 def test_without_a_registered_look_results_are_exploratory(judge):
-    for options in ({}, {"scale": "quick", "evidence": False}):
+    for options in ({}, {"scale": "quick"}):
         runs = {"a/a": UP if options else [*UP, 1.0]}
         study = judge(runs, [(A, {"above": 0.02})], **options)
         assert study.unjudged
@@ -418,7 +418,7 @@ def exact(judge):
         table = table.assign(arm="algebra", variant="all", metric="error")
         table["seed"] = pd.array(seed, dtype="Int64")
         every = {"label": "error", "metric": "error", "arm": "algebra", "at": at or {}}
-        options = {"looks": (2,), "seeds": seeds, "scale": scale, "evidence": scale == "default"}
+        options = {"looks": (2,), "seeds": seeds, "scale": scale}
         return judge(table, [({"every": every}, region, primary)], **options).verdicts[0]
 
     return judged

@@ -135,7 +135,7 @@ def registered(claims, looks=SEQUENTIAL, alpha=0.05, **study):
 
 def over(register, table, seeds):
     planned = [f"{run}/seeds" for run in RUNS]
-    return judge(table, "exp1", register, range(seeds), "default", True, planned)
+    return judge(table, "exp1", register, range(seeds), "default", planned)
 
 
 def look(register, table, seeds):
@@ -417,5 +417,5 @@ def test_recorded_evidence_gives_the_recorded_verdicts(study):
     seeds = range(first, first + reference.seeds)
     planned = [str(path.relative_to(PROJECT / "evidence" / study)) for path in archives]
     planned = [name.removesuffix(".zip") for name in planned]
-    judged = judge(joined(tables), study, register, seeds, reference.scale, True, planned)
+    judged = judge(joined(tables), study, register, seeds, reference.scale, planned)
     assert list(differences(judged, reference)) == []

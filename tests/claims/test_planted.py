@@ -187,7 +187,7 @@ def judged(study: str, claim: Claim, table: pd.DataFrame, seeds: Sequence[int]) 
     share = REGISTER.alpha * max(claim.tails, 1) / claims.tails if claims.tails else REGISTER.alpha
     register = REGISTER.model_copy(update={"studies": alone, "alpha": share})
     runs = table["arm"] + "/" + table["variant"] + ("/once" if claim.kind == "exact" else "/seeds")
-    verdicts = judge(table, study, register, seeds, "default", True, planned=set(runs))
+    verdicts = judge(table, study, register, seeds, "default", planned=set(runs))
     (row,) = in_words(verdicts, alone[study]).verdicts
     return row
 

@@ -53,7 +53,7 @@ def planted(*effects, noise=0.0):
 
 def judged(register, table):
     seeds = range(SEQUENTIAL[-1])
-    return judge(table, "exp1", register, seeds, "default", True, planned=())
+    return judge(table, "exp1", register, seeds, "default", planned=())
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_the_verdicts_are_those_of_the_pipeline_on_tidy_measurements(tmp_path):
     of, table = read(tmp_path, lines(16))
     tidy = table.assign(study="t")
     planned = ["svm/svm/seeds-0-15", "tree/tree/seeds-0-15"]
-    known = judge(tidy, "t", of.register, range(16), "default", True, planned)
+    known = judge(tidy, "t", of.register, range(16), "default", planned)
     assert judge_table(of, table, "results.csv") == known
 
 

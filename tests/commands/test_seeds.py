@@ -80,7 +80,7 @@ def record(root: Path, seeds, value, scale="default") -> None:
     folder = root / "results" / STUDY
     folder.mkdir(parents=True)
     write_table(folder / "measurements.parquet", table)
-    judged = judge(table, STUDY, register, seeds, scale, scale != "quick", planned=())
+    judged = judge(table, STUDY, register, seeds, scale, planned=())
     write_json(folder / "verdicts.json", judged)
 
 

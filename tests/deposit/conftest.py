@@ -160,7 +160,7 @@ def seeds_of(register, study):
 def taken_runs(register, study, plans):
     """Of the planned runs, those that the looks take."""
     table, seeds = joined([measured(plan) for plan in plans.values()]), seeds_of(register, study)
-    verdicts = judging.judge(table, study, register, seeds, "default", True, planned=plans)
+    verdicts = judging.judge(table, study, register, seeds, "default", planned=plans)
     return verdicts.select((folder, plan.key) for folder, plan in plans.items())
 
 
@@ -181,7 +181,7 @@ def judge_runs(root, study, register, keys, taken):
         inputs={"measurements": collect.key},
         runs=collect.runs,
     )
-    verdicts = judging.judge(table, study, register, seeds, "default", True, planned=keys)
+    verdicts = judging.judge(table, study, register, seeds, "default", planned=keys)
     measurements, judged = results / files.MEASUREMENTS, results / files.VERDICTS
     files.write_json(judged, verdicts, origin=judge.origin(measurements=measurements))
     inputs = {"measurements": collect.key, "verdicts": judge.key}

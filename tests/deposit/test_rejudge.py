@@ -131,7 +131,7 @@ def agree(register, table, seeds, scale):
     The second judge reads the table of runs that stopped where the looks did; more seeds change
     nothing.
     """
-    verdicts = judge(table, "exp1", register, seeds, scale, scale != "quick", PLANNED)
+    verdicts = judge(table, "exp1", register, seeds, scale, PLANNED)
     content = register.model_dump(mode="json")
     ran = taken_rows(table, verdicts.taken) if verdicts.taken else table
     read = Cells(csv_bytes(ran).decode())

@@ -77,14 +77,13 @@ def judge(
     register: Criteria,
     seeds: Sequence[int],
     scale: Scale = "default",
-    evidence: bool = True,
     planned: Iterable[str] | None = None,
 ) -> StudyVerdicts:
     """The verdicts on all claims of ``study``.
 
     ``measurements`` is the tidy table (study, arm, variant, seed, metric, factors …, value).
     ``seeds`` are all planned seeds in order: a seed without a value counts as failed. If their
-    number is not a registered look, or the scale is not ``evidence``, results are exploratory.
+    number is not a registered look, or the scale is quick, results are exploratory.
     Seeds after the looks that decide what reads them are left out. ``planned`` are the folders
     ``arm/variant/seeds`` of all planned runs, by default those of the table: one that left no rows
     is missing.
@@ -92,7 +91,7 @@ def judge(
     """
     claims = register.studies.get(study, StudyCriteria(claims=()))
     table = measurements[measurements["study"] == study]
-    looks = schedule(register, claims)
+    looks, evidence = schedule(register, claims), scale != "quick"
     unjudged = why_unjudged(claims, seeds, looks.looks if evidence else ())
     if unjudged:
         looks = replace(looks, looks=(len(seeds),))
@@ -351,18 +350,13 @@ def _judge_exact(claim: Criterion, cases: Cases, study: _Study, planned: Planned
     if not values.size or (missing and word == "supported"):
         word = "inconclusive"
     return Verdict(
+        **dict.fromkeys(("mean", "low", "high", "tail", "k", "detectable")),
         id=claim.id,
         primary=claim.primary,
         effect=finite(extreme),
-        mean=None,
-        low=None,
-        high=None,
         n=values.size,
         failures=int((~np.isfinite(values)).sum()),
         verdict=word if claim.primary and not (seeded and study.exploratory) else None,
-        tail=None,
-        k=None,
-        detectable=None,
         missing=tuple(missing),
     )
 

@@ -15,6 +15,7 @@ from journeylab.claims.looks import schedule
 from journeylab.claims.reading import at_level, cell_rows, read
 from journeylab.claims.schema import listed
 from journeylab.config import ONCE, UserError, accepted, shown
+from journeylab.records.looks import seeded_by_run
 from journeylab.records.verdicts import Estimate, Point, StudyVerdicts
 
 T = TypeVar("T", bound=Estimate)
@@ -56,8 +57,6 @@ def judge_table(of: TableClaims, table: pd.DataFrame, source: str) -> StudyVerdi
         of.study,
         of.register,
         range(first, first + len(numbered.seeds)),
-        scale="default",
-        evidence=True,
         planned=[f"{run}/{'seeds' if has else ONCE}" for run, has in numbered.runs.items()],
     )
     if of.planned is None:
@@ -133,7 +132,7 @@ def _runs(of: TableClaims, table: pd.DataFrame, source: str) -> dict[str, bool]:
     if of.planned is None or not of.planned.runs:
         return here
     folders = [name if name.count("/") > 1 else f"{whole(name)}/seeds" for name in of.planned.runs]
-    runs = {run: seeds != ONCE for run, _, seeds in (name.rpartition("/") for name in folders)}
+    runs = seeded_by_run(folders)
     if more := [run for run in here if run not in runs]:
         name, known = short(more[0]), list(map(short, runs))
         row = names.index[names == more[0]]

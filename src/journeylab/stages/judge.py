@@ -18,7 +18,6 @@ def run(call: Call) -> None:
         Criteria.model_validate(plan.settings["criteria"]),
         seeds=plan.seeds or (),
         scale=plan.settings["scale"],
-        evidence=plan.settings["scale"] != "quick",
         planned=dict(plan.runs),
     )
     write_json(call.output, verdicts, origin=plan.origin(measurements=measurements))

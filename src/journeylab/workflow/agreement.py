@@ -195,8 +195,7 @@ class Comparer:
     def _words(self, study: str, table: pd.DataFrame) -> dict[str, Value]:
         plan = self.plans[f"{study}/judge.json"]
         scale, seeds = plan.settings["scale"], plan.seeds or ()
-        runs, evidence = dict(plan.runs), scale != "quick"
-        judged = judge(table, study, self.register, seeds, scale, evidence, planned=runs)
+        judged = judge(table, study, self.register, seeds, scale, planned=dict(plan.runs))
         return {row.id: row.word for row in judged.verdicts}
 
     def _study(self, study: str) -> tuple[pd.DataFrame, dict[str, Value]]:

@@ -170,9 +170,7 @@ def judgements(plan: WorkflowPlan, study: str) -> list[Judgement]:
     evidence = {folder: recorded[folder].current for folder in complete[-1].needed}
     taken = seeds.all[: complete[-1].seeds] if seeds.looks else seeds.all
     table = _table(evidence, {})
-    verdicts = judge(
-        table, study, register, taken, plan.config.scale, evidence=True, planned=planned
-    )
+    verdicts = judge(table, study, register, taken, plan.config.scale, planned)
     claims = register.studies[study]
     lines = []
     for verdict in verdicts.verdicts:
