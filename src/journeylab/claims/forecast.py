@@ -19,14 +19,7 @@ from scipy.stats import norm
 from journeylab.claims.looks import Schedule, term_levels
 from journeylab.claims.regions import Region
 from journeylab.claims.schema import Criterion
-from journeylab.claims.statistics import (
-    DETECTED,
-    Interval,
-    Values,
-    decide,
-    interval_rank,
-    robust_deviation,
-)
+from journeylab.claims.statistics import DETECTED, Interval, Values, interval_rank, robust_deviation
 
 MOST_SEEDS = 200
 """Beyond this number of seeds nothing is said of a single look."""
@@ -53,19 +46,21 @@ def forecast(
     refute: Sequence[int],
     region: Interval,
     sides: Sides,
+    present: tuple[int, int, int] = (0, 0, 0),
 ) -> Forecast:
     """How the looks at one term end, for independent seeds with the given sides.
 
     ``support`` and ``refute`` are the boundaries of every look, −1 where it cannot decide: the
     largest numbers of seeds that may contradict the verdict. Looks also end where seeds cannot
-    reach a verdict at the last look. Exact: the probabilities of all counts (below, above), shape
-    (N + 1, N + 1), without the sequences that have ended.
+    reach a verdict at the last look. ``present`` are the seeds that are there already: their
+    number, and how many lie below and above. Exact: the probabilities of all counts (below, above),
+    shape (N + 1, N + 1), without the sequences that have ended.
     """
     last = looks[-1]
     supported, refuted = 0.0, 0.0
     ends = []
-    counts = _start(last)
-    at = 0
+    at, *counted = present
+    counts = _start(last, *counted)
     for n, b, c in zip(looks, support, refute, strict=True):
         for _ in range(n - at):
             counts = _next(counts, sides)
@@ -131,13 +126,8 @@ def decided_at(claim: Criterion, plan: Schedule, values: Sequence[Values], look:
         if region.of == "seeds":
             above = int(region.contains(finished).sum())
             below = of_term.size - above
-        sides, counts = sides_of(of_term, region), np.zeros((look + 1, look + 1))
-        counts[below, above] = 1.0
-        for _ in range(look - of_term.size):
-            counts = _next(counts, sides)
-        chances.append(
-            [counts[at].sum() for at in _decided(look, look, support, refute, region.bounds)]
-        )
+        sides, present = sides_of(of_term, region), (of_term.size, below, above)
+        chances.append(forecast([look], [support], [refute], region.bounds, sides, present)[:2])
     supported, refuted = zip(*chances, strict=True)
     if claim.kind == "all_of":
         return float(max(min(supported), max(refuted)))
@@ -167,29 +157,22 @@ def sides_of(values: Values, region: Region) -> Sides:
     if spread:
         below, above = norm.cdf(low, median, spread), norm.sf(high, median, spread)
     else:
-        below = decide((median, median), (-math.inf, low)) == "supported"
-        above = decide((median, median), (high, math.inf)) == "supported"
+        below, above = median < low, median > high
     failed = (1.0 - share) / 2 if low < high else 0.0
     return Sides(share * float(below) + failed, share * float(above) + failed)
 
 
-def within(sides: Sides, region: Region) -> float:
-    """The probability that a seed lies in the region."""
+def in_and_out(sides: Sides, region: Region) -> tuple[float, float]:
+    """The probabilities that a seed lies in the region, and outside it and not on its margin."""
+    below, above = sides
     if region.is_band:
-        return 1.0 - sides.below - sides.above
-    return sides.above if region.high == math.inf else sides.below
+        return 1.0 - below - above, below + above
+    return (above, below) if region.high == math.inf else (below, above)
 
 
-def beyond(sides: Sides, region: Region) -> float:
-    """The probability that a seed lies outside the region, and not on its margin."""
-    if region.is_band:
-        return sides.below + sides.above
-    return sides.below if region.high == math.inf else sides.above
-
-
-def _start(most: int) -> Any:
+def _start(most: int, below: int = 0, above: int = 0) -> Any:
     counts = np.zeros((most + 1, most + 1))
-    counts[0, 0] = 1.0
+    counts[below, above] = 1.0
     return counts
 
 

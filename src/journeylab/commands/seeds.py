@@ -12,7 +12,7 @@ import typer
 
 from journeylab.chunks.tables import joined
 from journeylab.claims.effects import Term
-from journeylab.claims.forecast import MOST_SEEDS, beyond, claim_forecast, single_look, within
+from journeylab.claims.forecast import MOST_SEEDS, claim_forecast, in_and_out, single_look
 from journeylab.claims.forms import printed_word
 from journeylab.claims.looks import Schedule, looks_text, schedule
 from journeylab.claims.reading import measured, read
@@ -175,7 +175,7 @@ def _forecast(
     if claim.id not in pilots.values:
         return (None, None, None, None, "no pilots"), at_last
     values, sides, outlook = claim_forecast(claim, looks, pilots.values[claim.id])
-    inside = float(within(sides, claim.claimed))
+    inside = float(in_and_out(sides, claim.claimed)[0])
     if claim.id in pilots.failed:
         note = "withheld: the pilots fail its gate"
         return (inside, None, None, looks.looks[0], note), at_last[::-1]
@@ -316,7 +316,7 @@ def _advice(row: Verdict, claim: Claim, claims: StudyClaims, looks: Schedule) ->
                 f"a finer measure: its step is {step:.2g}, and the median lies {distance:.2g} from "
                 "the margin"
             )
-    inside, outside = within(sides, region), beyond(sides, region)
+    inside, outside = in_and_out(sides, region)
     chance = f"a seed lies in the region with probability {inside:.2f}, outside with {outside:.2f}"
     needed = single_look(looks.tail, region.bounds, sides)
     if needed is None:
