@@ -126,7 +126,8 @@ def test_the_theorem_of_the_example_is_listed_once(skeleton: Path) -> None:
     assert path.read_text() == first
     theorems = read_theorems(skeleton / "claims")
     assert set(theorems.by_label) == {"thm:a", "prop:example"}
-    assert theorems.document(theorems.by_label["prop:example"]).studies == ("exp98",)
+    document = theorems.by_label["prop:example"].document
+    assert theorems.documents[document].studies == ("exp98",)
     assert set(read_register(skeleton / "claims").studies) == {"exp1", "exp98", "exp99"}
 
 

@@ -27,7 +27,7 @@ def check_register(
         settings, metrics = settings_by_study.get(study), metrics_by_study[study]
         for name, measure in registered.measures.items():
             key = f"{file}: measures.{name}"
-            _check_metric(key, measure.metric, metrics)
+            _check_name(f"{key}.metric", measure.metric, metrics)
             factors = metrics[measure.metric].factors
             _check_levels(key, measure.at, factors)
             if missing := [factor for factor in factors if factor not in measure.at]:
@@ -42,7 +42,7 @@ def check_register(
                     _check_seeded(f"{file}: {claim.id}: run", cell, settings)
             if isinstance(claim.effect, Every):
                 cases, key = claim.effect.every, f"{file}: {claim.id}: every"
-                _check_metric(key, cases.metric, metrics)
+                _check_name(f"{key}.metric", cases.metric, metrics)
                 _check_levels(key, cases.at, metrics[cases.metric].factors)
                 if settings is not None:
                     _check_run(key, cases.arm, cases.variant, settings)
@@ -77,10 +77,6 @@ def _check_seeded(key: str, cell: Cell, settings: StudySettings) -> None:
         raise UserError(
             f"{key} {shown(cell.run)} is computed once and has no seeds; write it as every: …"
         )
-
-
-def _check_metric(key: str, metric: str, metrics: Mapping[str, Metric]) -> None:
-    _check_name(f"{key}.metric", metric, metrics)
 
 
 def _check_levels(

@@ -145,10 +145,7 @@ def differences(verdicts: StudyVerdicts, reference: Reference) -> Iterator[str]:
 
 def _outcome(verdict: Verdict) -> Outcome:
     return Outcome(
-        effect=verdict.effect,
-        low=verdict.low,
-        high=verdict.high,
-        verdict=verdict.verdict,
+        **verdict.model_dump(include={"effect", "low", "high", "verdict"}),
         withheld=", ".join(failed.gate for failed in verdict.failed_gates),
         seeds=verdict.n if verdict.state else None,
     )

@@ -1,7 +1,7 @@
 """``response.yaml``: the points of the reviewers, and the claims that answer them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -110,7 +110,7 @@ def _order(row: str) -> tuple[int, bool, int, str]:
 def unasked(response: Response, register: Register) -> tuple[str, ...]:
     """The judged rows that answer no point."""
     used = {row for point in response.points for row in rows_of(point, register)}
-    return tuple(claim.id for claim in _rows(register) if claim.primary and claim.id not in used)
+    return tuple(row for row, claim in register.by_id.items() if claim.primary and row not in used)
 
 
 def _selected(name: str, register: Register) -> list[Claim]:
@@ -120,17 +120,13 @@ def _selected(name: str, register: Register) -> list[Claim]:
     """
     rows = [
         claim
-        for claim in _rows(register)
+        for claim in register.by_id.values()
         if name in (claim.id, claim.theorem, claim.id.partition(".")[0])
     ]
     return [claim for claim in rows if claim.primary or claim.id == name] or rows
 
 
-def _rows(register: Register) -> Iterator[Claim]:
-    return (claim for study in register.studies.values() for claim in study.claims)
-
-
 def _names(register: Register) -> list[str]:
     """All names that a point may use."""
-    rows = list(_rows(register))
-    return sorted({*register.studies, *(row.theorem for row in rows), *(row.id for row in rows)})
+    theorems = (row.theorem for row in register.by_id.values())
+    return sorted({*register.studies, *theorems, *register.by_id})

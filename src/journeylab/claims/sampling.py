@@ -27,6 +27,7 @@ import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from itertools import takewhile
 from math import comb
 from typing import TypeVar
 
@@ -45,10 +46,7 @@ def draw_order(names: Iterable[str], seed: int) -> list[str]:
 
 def until_spent(order: Iterable[Unit], budget: float, spent: Callable[[], float]) -> Iterator[Unit]:
     """The units to check: the next one starts while less than the budget is spent."""
-    for unit in order:
-        if spent() >= budget:
-            return
-        yield unit
+    return takewhile(lambda _: spent() < budget, order)
 
 
 def upper_bound(population: int, drawn: int, differing: int, risk: Fraction = RISK) -> int:

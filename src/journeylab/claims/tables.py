@@ -114,7 +114,7 @@ def first_start(name: str) -> float:
 def _ended(name: str) -> list[Any]:
     """The finished and failed runs of an experiment, in the order in which they began."""
     try:
-        from mlflow import MlflowClient
+        from mlflow import MlflowClient, search_runs
     except ImportError:
         raise UserError(f"{MLFLOW}{name}: MLflow is not installed: pip install mlflow") from None
     client = MlflowClient()
@@ -122,12 +122,7 @@ def _ended(name: str) -> list[Any]:
     if experiment is None:
         names = [each.name for each in client.search_experiments()]
         raise UserError(f"{MLFLOW}{name}: there is no such experiment;{accepted(name, names)}")
-    runs: list[Any] = []
-    token = None
-    while token != "":
-        page = client.search_runs([experiment.experiment_id], max_results=1000, page_token=token)
-        runs += page
-        token = page.token or ""
+    runs = search_runs([experiment.experiment_id], output_format="list")
     ended = [run for run in runs if run.info.status not in ("RUNNING", "SCHEDULED")]
     return sorted(ended, key=lambda run: run.info.start_time)
 

@@ -39,10 +39,6 @@ class Theorems(Frozen):
         """The theorems by their labels."""
         return {theorem.label: theorem for theorem in self.theorems}
 
-    def document(self, theorem: Theorem) -> Document:
-        """The document that states a theorem."""
-        return self.documents[theorem.document]
-
 
 def read_theorems(claims: Path) -> Theorems:
     """Read ``theorems.yaml`` of the folder of claims; empty if there is no such file.
@@ -50,9 +46,7 @@ def read_theorems(claims: Path) -> Theorems:
     Raises UserError for a mistake in the file, or a theorem of a document that is not listed.
     """
     path = claims / THEOREMS
-    if not path.exists():
-        return Theorems()
-    known = build(Theorems, read_yaml(path), str(path))
+    known = build(Theorems, read_yaml(path) if path.exists() else {}, str(path))
     for theorem in known.theorems:
         if theorem.document not in known.documents:
             raise UserError(

@@ -229,13 +229,8 @@ def _row(
     )
     return Row(
         **{**dict(verdict), "parts": parts},
-        theorem=claim.theorem,
+        **{name: getattr(claim, name) for name in _OF_CLAIM},
         statement=claim.statement or (f"{effect}; {metric}" if unnamed else effect),
-        source=claim.source,
-        form=claim.form,
-        evidence=claim.evidence,
-        kind=claim.kind,
-        region=claim.region,
         region_text=region_text(claim),
         effect_text=effect,
         metric_label=metric,
@@ -244,6 +239,9 @@ def _row(
         notes=tuple(_notes(verdict, claim, claims, study, names)),
         before=before.get(claim.before or ""),
     )
+
+
+_OF_CLAIM = ("theorem", "source", "form", "evidence", "kind", "region")
 
 
 def _failed_gates(row: Verdict, claims: StudyClaims, names: Names) -> Iterator[str]:

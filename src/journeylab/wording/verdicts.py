@@ -67,7 +67,7 @@ def theorem_texts(theorems: Theorems) -> dict[str, TheoremText]:
     """What reports print of every theorem, by its label."""
     return {
         theorem.label: TheoremText(
-            name=theorem.name, says=theorem.says, document=theorems.document(theorem).title
+            theorem.name, theorem.says, theorems.documents[theorem.document].title
         )
         for theorem in theorems.theorems
     }
@@ -154,16 +154,13 @@ def scope_text(row: Verdict) -> str:
     words = sorted(groups, key=lambda word: OUTCOMES.index(word))
     if row.verdict != "depends":
         words = [word for word in words if word not in ("supported", "refuted")]
-        return "; ".join(f"{_open(word)} at {_where(groups[word])}" for word in words)
+        named = {word: "open" if word == "inconclusive" else word for word in words}
+        return "; ".join(f"{named[word]} at {_where(groups[word])}" for word in words)
     return ", ".join(
         f"{word} {bound}" if (bound := _boundary(row, groups[word])) else f"{word} at {where}"
         for word in words
         for where in [_where(groups[word])]
     )
-
-
-def _open(word: str) -> str:
-    return "open" if word == "inconclusive" else word
 
 
 def _where(points: Sequence[ScopePoint]) -> str:
