@@ -69,8 +69,8 @@ RAW = {
     }
 }
 METRICS = {
-    "hits": Metric("hits", {"tier": ("T1", "T2")}),
-    "error": Metric("error", {"N": (1, 2)}),
+    "hits": Metric(label="hits", factors={"tier": ("T1", "T2")}),
+    "error": Metric(label="error", factors={"N": (1, 2)}),
 }
 SETTINGS = StudySettings(
     arms={

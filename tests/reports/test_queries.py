@@ -12,9 +12,11 @@ from journeylab.wording.typography import in_form
 from ..made import named
 
 METRICS = {
-    "hits@1": Metric("hits", {"tier": ("T1", "T2", "T3"), "scale": ("0.1", "1"), "heads": (1, 8)}),
-    "size": Metric("size", {"of": ("text rows",)}),
-    "loss": Metric("loss"),
+    "hits@1": Metric(
+        label="hits", factors={"tier": ("T1", "T2", "T3"), "scale": ("0.1", "1"), "heads": (1, 8)}
+    ),
+    "size": Metric(label="size", factors={"of": ("text rows",)}),
+    "loss": Metric(label="loss"),
 }
 NAMES = named(labels={"x": "X", "z": "Z"}, metrics=METRICS)
 ROWS = [

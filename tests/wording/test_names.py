@@ -27,7 +27,7 @@ def write(folder: Path, **changed: object) -> Path:
 
 def test_a_factor_without_levels_has_those_of_the_study(tmp_path: Path) -> None:
     names = read_names(write(tmp_path))
-    assert names.metrics["loss"] == Metric("loss in nats")
+    assert names.metrics["loss"] == Metric(label="loss in nats")
     assert names.metrics["hits@1"].factors == {"n": (1, 2, 3, 8), "case": ("other",)}
 
 

@@ -2,8 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import field
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
@@ -19,7 +18,6 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic.dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
 from journeylab.config.reading import LONGEST_NAME, NAME
@@ -105,15 +103,6 @@ Levels = Annotated[
 """Levels of a factor: at least one, all different."""
 
 
-def _check_keys(written: Any, known: Collection[str]) -> Any:
-    """Refuse a key that pydantic would refuse too, but without a word of those it knows."""
-    for key in written if isinstance(written, dict) else ():
-        if key not in known:
-            about = {"key": key, "known": list(known)}
-            raise PydanticCustomError(UNKNOWN, "unknown key {key}", about)
-    return written
-
-
 class Frozen(BaseModel):
     """An immutable record that refuses keys it does not know."""
 
@@ -122,7 +111,12 @@ class Frozen(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _has_known_keys(cls, written: Any) -> Any:
-        return _check_keys(written, cls.model_fields)
+        """Refuse a key that pydantic would refuse too, but without a word of those it knows."""
+        for key in written if isinstance(written, dict) else ():
+            if key not in cls.model_fields:
+                about = {"key": key, "known": list(cls.model_fields)}
+                raise PydanticCustomError(UNKNOWN, "unknown key {key}", about)
+        return written
 
     @field_validator("*", mode="before")
     @classmethod
@@ -156,17 +150,11 @@ Factors = dict[str, Annotated[tuple[str | int, ...], BeforeValidator(_listed)]]
 """Factors of a metric by name, with their levels."""
 
 
-@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
-class Metric:
+class Metric(Frozen):
     """A measured quantity: its printed label and the factor levels it is reported for."""
 
     label: str
-    factors: Factors = field(default_factory=Factors)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_known_keys(cls, written: Any) -> Any:
-        return _check_keys(written, ("label", "factors"))
+    factors: Factors = {}
 
 
 class ExternalFile(Frozen):
