@@ -267,19 +267,16 @@ def with_values(settings: Mapping[str, Any], values: Mapping[str, float]) -> dic
     changed = dict(settings)
     for setting, value in values.items():
         first, _, second = setting.partition(" * ")
-        if second:
-            changed = _replaced(changed, second.split("."), value / read_setting(changed, first))
-        else:
-            changed = _replaced(changed, first.split("."), value)
+        own = value / read_setting(changed, first) if second else value
+        changed = _replaced(changed, (second or first).split("."), own)
     return changed
 
 
 def without_values(settings: Mapping[str, Any], searched: Iterable[str]) -> dict[str, Any]:
     """Settings of a run without those that are searched."""
-    names = (setting.rpartition(" * ")[2].split(".") for setting in searched)
     changed = dict(settings)
-    for path in names:
-        changed = _replaced(changed, path, None)
+    for setting in searched:
+        changed = _replaced(changed, setting.rpartition(" * ")[2].split("."), None)
     return changed
 
 

@@ -203,18 +203,12 @@ class StudySettings(Frozen):
 
     def with_checksums(self, checksum: Callable[[str], str]) -> Self:
         """This study with the SHA-256 of every external file; ``checksum`` hashes a local path."""
-
-        def complete(file: ExternalFile) -> ExternalFile:
-            if file.sha256 or file.path is None:
-                return file
-            return file.model_copy(update={"sha256": checksum(file.path)})
-
-        datasets = {
-            name: dataset.model_copy(update={"file": complete(dataset.file)})
-            if isinstance(dataset, FromFile)
-            else dataset
-            for name, dataset in self.datasets.items()
-        }
+        datasets = dict(self.datasets)
+        for name, dataset in self.datasets.items():
+            if isinstance(dataset, FromFile) and not dataset.file.sha256 and dataset.file.path:
+                hashed = {"sha256": checksum(dataset.file.path)}
+                file = dataset.file.model_copy(update=hashed)
+                datasets[name] = dataset.model_copy(update={"file": file})
         return self.model_copy(update={"datasets": datasets})
 
     def section(self, name: str) -> Frozen | None:
