@@ -7,6 +7,7 @@ from pathlib import Path
 from journeylab import catalogue
 from journeylab.config import UserError
 from journeylab.plotting import StudyResults, read_trials
+from journeylab.records.evidence import CURVES
 from journeylab.records.files import (
     MANIFEST,
     read_origin,
@@ -20,8 +21,6 @@ from journeylab.records.runs import read_run
 from journeylab.reports.draw import DRAWN, draw_results, join_curves
 from journeylab.stages.judged import read_rows
 from journeylab.stages.running import Call
-
-CURVES = "curves.parquet"
 
 
 def run(call: Call) -> None:

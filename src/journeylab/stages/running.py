@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol, cast
 
 from journeylab import catalogue
 from journeylab.config import UserError, build
@@ -74,13 +73,6 @@ class Call:
         )
 
 
-class StageModule(Protocol):
-    """A module of this package with a stage."""
-
-    def run(self, call: Call) -> None:
-        """Do the work of one job."""
-
-
 def run_stage(stage: str, plan: Path, output: Path, **files: Path | Sequence[Path]) -> None:
     """Do one job with these input files, and write its cost beside its plan.
 
@@ -96,7 +88,7 @@ def run_stage(stage: str, plan: Path, output: Path, **files: Path | Sequence[Pat
     progress = plan.with_suffix(".progress.json")
     resumed = start.started != started
     counted = start_counting(_spent(progress, output.parent / START) if resumed else None)
-    module = cast(StageModule, importlib.import_module(f"journeylab.stages.{stage}"))
+    module = importlib.import_module(f"journeylab.stages.{stage}")
     given = {name: [each] if isinstance(each, Path) else each for name, each in files.items()}
     module.run(Call(planned, output, start, counted, given, progress))
     write_json(plan.with_suffix(".cost.json"), counted(), sealed=False)
