@@ -33,13 +33,7 @@ from journeylab.config import (
     read_yaml,
     shown,
 )
-from journeylab.parts import (
-    ComputePart,
-    DataPart,
-    MeasurePart,
-    ModelsPart,
-    SettingsPart,
-)
+from journeylab.parts import ComputePart, DataPart, MeasurePart, ModelsPart, SettingsPart
 from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, PROJECT_STUDIES, closure
 from journeylab.records.stages import STAGES
 from journeylab.wording.names import StudyNames, read_names

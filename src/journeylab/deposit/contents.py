@@ -10,13 +10,7 @@ import pandas as pd
 
 from journeylab.claims.schema import LOOKS, Register
 from journeylab.config import UserError
-from journeylab.records.files import (
-    MANIFEST,
-    MEASUREMENTS,
-    VERDICTS,
-    json_bytes,
-    read_json,
-)
+from journeylab.records.files import MANIFEST, MEASUREMENTS, VERDICTS, json_bytes, read_json
 
 PLANS = ("collect", "judge", "draw", "typeset")
 SHARED = ("response.pdf", "response.json", "response.md", "index.html")

@@ -63,10 +63,11 @@ def describe(
     url = f"https://spdx.org/licenses/{citation.license}"
     crate.license = crate.add(ContextEntity(crate, url, licence))
     crate.keywords = ", ".join(citation.keywords)
-    people = [
-        crate.add(Person(crate, author.get("orcid") or f"#author-{i}", properties=_person(author)))
-        for i, author in enumerate(citation.authors, start=1)
-    ]
+    people = []
+    for i, author in enumerate(citation.authors, start=1):
+        known = {key: author[key] for key in ("name", "affiliation") if key in author}
+        person = Person(crate, author.get("orcid") or f"#author-{i}", properties=known)
+        people.append(crate.add(person))
     crate.root_dataset["author"] = _single(people)
     if citation.swhid:
         crate.root_dataset["identifier"] = citation.swhid
@@ -172,8 +173,3 @@ def _add_file(crate: ROCrate, name: str, content: bytes, description: str) -> An
 def _single(entities: list[Any]) -> Any:
     """The only entity, or all: RO-Crate wants no list of a single entity."""
     return entities[0] if len(entities) == 1 else entities
-
-
-def _person(author: Mapping[str, str]) -> dict[str, Any]:
-    known = {"name": author["name"]}
-    return known | ({"affiliation": author["affiliation"]} if "affiliation" in author else {})

@@ -7,7 +7,7 @@ the state of every row of a study's register; :class:`StudyLooks` knows what a l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -379,19 +379,13 @@ def _combine(kind: str, region: Record, parts: Sequence[Record]) -> Record:
     row: Record = dict.fromkeys(("effect", "mean", "low", "high"))
     if "inside" not in region:
         pick = min if ("below" not in region) == (kind == "all_of") else max
-        for name, absent in {"effect": None, "mean": None, "low": -math.inf}.items():
-            row[name] = _picked(parts, name, absent, pick)
-        row["high"] = _picked(parts, "high", math.inf, pick)
+        unbounded: Record = {"effect": None, "mean": None, "low": -math.inf, "high": math.inf}
+        for name, absent in unbounded.items():
+            values = [absent if part[name] is None else part[name] for part in parts]
+            row[name] = None if None in values else _finite(pick(values))
     failed = {p["seed"] for part in parts for p in part["points"] if p["value"] is None}
     word = by_all if set(words) == {by_all} else word
     return row | {"n": parts[0]["n"], "failures": len(failed), "verdict": word, "points": []}
-
-
-def _picked(
-    parts: Sequence[Record], name: str, absent: float | None, pick: Callable[..., Any]
-) -> float | None:
-    values = [absent if part[name] is None else part[name] for part in parts]
-    return None if None in values else _finite(pick(values))
 
 
 def _detectable(
