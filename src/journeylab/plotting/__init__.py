@@ -1,6 +1,6 @@
 """The style sheet, plot forms, and the results that figures are drawn from."""
 
-from journeylab.plotting.figures import Draw, Figures, draw_figures, multiples, panels
+from journeylab.plotting.figures import Draw, Figures, draw_figures, multiples
 from journeylab.plotting.medians import Columns, medians, ranges, tabulated
 from journeylab.plotting.plots import (
     Lines,

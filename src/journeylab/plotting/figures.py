@@ -34,46 +34,6 @@ def draw_figures(figures: Figures, results: StudyResults) -> dict[str, Figure]:
 
 Form = Callable[..., None]
 """How seeds are drawn: :func:`seeds` or :func:`curves`."""
-
-
-def panels(
-    results: StudyResults,
-    rows: pd.DataFrame,
-    height: float,
-    x_label: str = "",
-    y_label: str = "",
-    *,
-    styles: Mapping[str, Style] | None = None,
-    form: Form = seeds,
-    lines: Lines | Callable[[Any, pd.DataFrame], Lines] | None = None,
-    limits: Mapping[str, Any] | Callable[[Any, pd.DataFrame], Mapping[str, Any]] | None = None,
-    **options: Any,
-) -> Figure | None:
-    """Rows of results in a ``form`` in every facet, with a legend above; None without rows.
-
-    ``lines`` are the :func:`anchors` of all panels, or a function of a facet's level and rows;
-    ``limits`` are set on the axes first, likewise. Of ``options``, x, y, hue and units go to the
-    form, the others to :func:`facets`, or to the axes if there is neither ``row`` nor ``col``.
-    The ``styles`` are those of the models, if others are not given.
-    """
-    if rows.empty:
-        return None
-    drawn = {name: options.pop(name) for name in ("x", "y", "hue", "units") if name in options}
-    if options.keys() & {"row", "col"}:
-        figure, parts = facets(rows, height, x_label, y_label, **options)
-    else:
-        figure, axes = canvas(height, x_label, y_label)
-        parts = {None: (axes, rows)}
-        axes.set(**options)
-    for level, (axes, part) in parts.items():
-        axes.set(**(limits(level, part) if callable(limits) else limits or {}))
-        form(axes, part, results.styles if styles is None else styles, **drawn)
-        known = lines(level, part) if callable(lines) else lines or {}
-        anchors(axes, known, x=form is seeds and drawn.get("x", "value") == "value")
-        plain_ticks(axes)
-    return legend_above(figure)
-
-
 Where = Mapping[str, Level]
 """The levels of factors at which a metric is shown."""
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -89,6 +49,7 @@ def multiples(
     rows: Callable[[StudyResults, pd.DataFrame], pd.DataFrame] = lambda results, rows: rows,
     limits: Mapping[str, Any] | Callable[[Any, pd.DataFrame], Mapping[str, Any]] = _NONE,
     curve: bool = False,
+    form: Form = seeds,
     shown: Mapping[str, Style] | Iterable[str] | None = None,
     lines: Lines | Callable[[StudyResults, Any, pd.DataFrame], Lines] = _NONE,
     **options: Any,
@@ -96,15 +57,18 @@ def multiples(
     """A figure of small multiples: a metric at some levels, filtered, named, and drawn in panels.
 
     Several ``metrics`` by title, each with levels of its own if it is a pair, have their titles in
-    the column ``measure``; of a ``curve`` they are recorded in training, and drawn as curves.
-    ``names`` are the printed names of levels by factor, in their order: other levels are left out.
-    ``rows`` changes the table last. A pair as ``height`` is that of an empty panel and what each
-    level of ``y`` adds. ``labels`` are those of x and y. ``shown`` are the styles of
+    the column ``measure``; of a ``curve`` they are recorded in training, and drawn as curves, else
+    in ``form``. ``names`` are the printed names of levels by factor, in their order: other levels
+    are left out. ``rows`` changes the table last. A pair as ``height`` is that of an empty panel
+    and what each level of ``y`` adds. ``labels`` are those of x and y. ``shown`` are the styles of
     ``hue``, or all its levels; without it, models have their own and others those of the levels
     that are present. ``lines`` are :func:`anchors`, or a function of results, facet and its rows;
-    ``limits`` are set on the axes, or a function of facet and all rows. Other ``options`` are those
-    of :func:`panels`.
+    ``limits`` are set on the axes, or a function of facet and all rows. Of ``options``, x, y, hue
+    and units go to the form, the others to :func:`facets`, or to the axes if there is neither
+    ``row`` nor ``col``. A legend is above; without rows there is no figure.
     """
+    encoding = {name: options.pop(name) for name in ("x", "y", "hue", "units") if name in options}
+    drawn = curves if curve else form
 
     def draw(results: StudyResults) -> Figure | None:
         levels = where(results) if callable(where) else where
@@ -119,17 +83,23 @@ def multiples(
         table = rows(results, table)
         if table.empty:
             return None
-        base, each = height if isinstance(height, tuple) else (height, 0.0)
-        return panels(
-            results,
-            table,
-            base + each * table[options.get("y", "model")].nunique() if each else base,
-            *labels,
-            styles=_styles(results, table, options.get("hue", "model"), shown),
-            lines=(lambda level, part: lines(results, level, part)) if callable(lines) else lines,
-            limits=(lambda level, _: limits(level, table)) if callable(limits) else limits,
-            **({"form": curves} if curve else {}) | options,
-        )
+        high, each = height if isinstance(height, tuple) else (height, 0.0)
+        if each:
+            high += each * table[encoding.get("y", "model")].nunique()
+        if options.keys() & {"row", "col"}:
+            figure, panels = facets(table, high, *labels, **options)
+        else:
+            figure, axes = canvas(high, *labels)
+            axes.set(**options)
+            panels = {None: (axes, table)}
+        of_hue = _styles(results, table, encoding.get("hue", "model"), shown)
+        for level, (axes, part) in panels.items():
+            axes.set(**(limits(level, table) if callable(limits) else limits))
+            drawn(axes, part, of_hue, **encoding)
+            known = lines(results, level, part) if callable(lines) else lines
+            anchors(axes, known, x=drawn is seeds and encoding.get("x", "value") == "value")
+            plain_ticks(axes)
+        return legend_above(figure)
 
     return draw
 

@@ -1,7 +1,5 @@
 """One figure and one table of the planted study."""
 
-from matplotlib.figure import Figure
-
 from journeylab import plotting as plot
 from journeylab.plotting import StudyResults, Table
 
@@ -17,8 +15,6 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return {}
 
 
-def _draw_values(results: StudyResults) -> Figure | None:
-    return plot.panels(results, results.tidy("value"), 1.0, "value", col="data")
-
-
-FIGURES: plot.Figures = {"values": _draw_values}
+FIGURES: plot.Figures = {
+    "values": plot.multiples("value", height=1.0, labels=("value", ""), col="data")
+}
