@@ -16,25 +16,21 @@ def _anchors(results: StudyResults, _: str, part: pd.DataFrame) -> plot.Lines:
     return {name: results.anchor(metric, arm=arm) for name, metric in known.items()}
 
 
+def _by_encoder(arms: tuple[str, ...]) -> plot.Draw:
+    return plot.multiples(
+        "accuracy",
+        {"arm": arms},
+        height=(0.75, 0.13),
+        labels=("accuracy", ""),
+        lines=_anchors,
+        col="data",
+        xlim=(0.0, 1.05),
+    )
+
+
 FIGURES: plot.Figures = {
-    "accuracy": plot.multiples(
-        "accuracy",
-        {"arm": _LAST},
-        height=(0.75, 0.13),
-        labels=("accuracy", ""),
-        lines=_anchors,
-        col="data",
-        xlim=(0.0, 1.05),
-    ),
-    "heads": plot.multiples(
-        "accuracy",
-        {"arm": _HEADS},
-        height=(0.75, 0.13),
-        labels=("accuracy", ""),
-        lines=_anchors,
-        col="data",
-        xlim=(0.0, 1.05),
-    ),
+    "accuracy": _by_encoder(_LAST),
+    "heads": _by_encoder(_HEADS),
     "learning": plot.multiples(
         "accuracy",
         {"arm": _LAST},

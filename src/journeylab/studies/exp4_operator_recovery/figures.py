@@ -15,31 +15,28 @@ from journeylab.studies.exp4_operator_recovery.tables import (
 
 _OF_ONE = ("off_block", "block_defect", "modulus_spread", "orthogonality_defect", "angle_linearity")
 _OF_EACH = ("off_block", "block_defect", "commutator", "joint_off_block", "transport_linearity")
-_beside_null = partial(
-    plot.multiples,
-    height=(0.5, 0.28),
-    shown=panels.STYLES,
-    y="run",
-    hue="shown",
-    col="measure",
-    sharex=False,
-)
+
+
+def _beside_null(metrics: tuple[str, ...], arms: tuple[str, ...], null: str) -> plot.Draw:
+    """Metrics of trained operators, and of the random operators of an arm."""
+    return panels.narrow(
+        plot.multiples(
+            {SHORT[metric]: metric for metric in metrics},
+            {"arm": arms},
+            height=(0.5, 0.28),
+            rows=partial(panels.add_null, null),
+            shown=panels.STYLES,
+            y="run",
+            hue="shown",
+            col="measure",
+            sharex=False,
+        )
+    )
+
 
 FIGURES: plot.Figures = {
-    "single": panels.narrow(
-        _beside_null(
-            {SHORT[metric]: metric for metric in _OF_ONE},
-            {"arm": ONE},
-            rows=partial(panels.add_null, "random-one"),
-        )
-    ),
-    "positions": panels.narrow(
-        _beside_null(
-            {SHORT[metric]: metric for metric in _OF_EACH},
-            {"arm": EACH},
-            rows=partial(panels.add_null, "random-each"),
-        )
-    ),
+    "single": _beside_null(_OF_ONE, ONE, "random-one"),
+    "positions": _beside_null(_OF_EACH, EACH, "random-each"),
     "eigenvalues": panels.draw_eigenvalues,
     "angles": plot.multiples(
         "leading_angle",
