@@ -6,8 +6,7 @@ import math
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -70,16 +69,10 @@ class Comparer:
     register: Register
     kernels: Mapping[str, StudyKernels]
     data: Path
-
-    @cached_property
-    def _studies(self) -> dict[str, tuple[pd.DataFrame, dict[str, Value]]]:
-        """Recorded measurements and the verdicts on them, by study, as far as they were needed."""
-        return {}
-
-    @cached_property
-    def _known_scales(self) -> dict[str, dict[str, Scale | None]]:
-        """The scales of the measures of runs, by folder, as far as they were needed."""
-        return {}
+    _studies: dict[str, tuple[pd.DataFrame, dict[str, Value]]] = field(default_factory=dict)
+    """Recorded measurements and the verdicts on them, by study, as far as they were needed."""
+    _known_scales: dict[str, dict[str, Scale | None]] = field(default_factory=dict)
+    """The scales of the measures of runs, by folder, as far as they were needed."""
 
     def expected(self, unit: Unit) -> Comparison:
         """How a unit will be compared on this machine."""

@@ -127,24 +127,14 @@ def _looks(
         looks.append(_Look(n, needed, None not in evidence))
         if n == ends[-1] or None in evidence:
             return None
-        return _judged(seeds, register, n, dict(zip(needed, evidence, strict=True)), tables)
+        from journeylab.claims.judging import judge_look  # loads pandas and scipy
+
+        taken_runs = dict(zip(needed, evidence, strict=True))
+        table = _table(taken_runs, tables)
+        return judge_look(table, seeds.study, register, seeds.all[:n], seeded_runs(taken_runs))
 
     seeds_taken(ends, seeds.first, judged)
     return looks
-
-
-def _judged(
-    seeds: StudySeeds,
-    register: Register,
-    n: int,
-    evidence: Mapping[str, RunEvidence | None],
-    tables: dict[str, Any],
-) -> LookRecord:
-    """The look at the first n seeds; ``tables`` are those of runs that earlier looks read."""
-    from journeylab.claims.judging import judge_look  # loads pandas and scipy
-
-    table = _table(evidence, tables)
-    return judge_look(table, seeds.study, register, seeds.all[:n], seeded_runs(evidence))
 
 
 def _table(evidence: Mapping[str, RunEvidence | None], tables: dict[str, Any]) -> Any:

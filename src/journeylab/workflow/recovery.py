@@ -10,6 +10,7 @@ which the run works.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import shutil
 import subprocess
@@ -21,11 +22,6 @@ from typing import IO
 from journeylab.config import UserError
 from journeylab.records import machine
 from journeylab.records.listing import probe
-
-try:
-    import fcntl
-except ImportError:  # no advisory locks here: snakemake's own message about its lock must do
-    fcntl = None  # type: ignore[assignment]
 
 RUN = "JOURNEYLAB_RUN"
 """Environment variable that marks the jobs of a run."""
@@ -56,27 +52,27 @@ def begin_run(
     running.
     """
     with ExitStack() as stack:
-        yield _mark(str((root or Path()).resolve()), folder, stack)
+        since = None
+        with suppress(OSError):  # no advisory locks on this file system, or it is read-only
+            since = _mark(str((root or Path()).resolve()), folder, stack)
+        yield since
 
 
 def _mark(root: str, folder: Path, stack: ExitStack) -> float | None:
     """Write the record of this run; `stack` keeps others from doing so. Returns as `begin_run`."""
-    if fcntl is None or _held:
+    if _held:
         return None
     runs = folder / "runs"
-    try:
-        runs.mkdir(parents=True, exist_ok=True)
-        mutex = stack.enter_context((runs / ".mutex").open("w"))
-        fcntl.flock(mutex, fcntl.LOCK_EX)
-        _clear(folder)
-        since = active_since(folder, root)
-        mine = runs / f"{machine.place()}:{os.getpid()}"
-        held = mine.open("wb")
-        held.write(os.fsencode(root))
-        held.flush()
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # no advisory locks on this file system, or it is read-only
-        return None
+    runs.mkdir(parents=True, exist_ok=True)
+    mutex = stack.enter_context((runs / ".mutex").open("w"))
+    fcntl.flock(mutex, fcntl.LOCK_EX)
+    _clear(folder)
+    since = active_since(folder, root)
+    mine = runs / f"{machine.place()}:{os.getpid()}"
+    held = mine.open("wb")
+    held.write(os.fsencode(root))
+    held.flush()
+    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     _held.append(held)  # the lock is released when the process ends
     os.environ[RUN] = mine.name
     atexit.register(_end_run, mine.absolute(), os.getpid())
@@ -89,8 +85,8 @@ def active_since(folder: Path = Path(".snakemake"), root: str | None = None) -> 
     With `root`, only runs that work in it count. A run on another machine counts as alive until
     `make unlock` forgets it.
     """
-    began = [start for run, start in _recorded(folder, root).items() if _is_alive(run)]
-    return min(began, default=None) if fcntl is not None else None
+    began = (start for run, start in _recorded(folder, root).items() if _is_alive(run))
+    return min(began, default=None)
 
 
 def _end_run(mine: Path, process: int) -> None:

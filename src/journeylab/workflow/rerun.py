@@ -14,21 +14,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from journeylab.config import UserError
-from journeylab.records.evidence import CURVES, SUFFIX, read_evidence
+from journeylab.records.evidence import CURVES, SUFFIX, RunEvidence, read_evidence
 from journeylab.records.files import MEASUREMENTS, parse_table, read_table
 from journeylab.records.listing import find_files
 from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import RUN, RunRecord, read_run
 from journeylab.records.stages import STAGES
 from journeylab.workflow.external import EXTERNAL, file_name
-
-if TYPE_CHECKING:
-    from journeylab.records.evidence import RunEvidence
 
 COMMAND = (sys.executable, "-P", "-m", "journeylab")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
