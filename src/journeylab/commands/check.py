@@ -63,7 +63,9 @@ def check_plan(
     """
     options = "".join(f" {word}" for word in ("--config", *overrides)) if overrides else ""
     jobs = list(find_jobs(workflow))
-    read = {key for job in jobs if job.made for key in _read(job.plan)} - _later(workflow, jobs)
+    made = [job.plan for job in jobs if job.made]
+    read = {key for plan in made for key in (*plan.inputs.values(), *dict(plan.runs).values())}
+    read -= _later(workflow, jobs)
     checked = [job for job in jobs if job.made or _identities(job.plan) & read]
     problems = [
         f"{fault.partition(';')[0]}; `{_command(job, fault, options)}` makes it anew"
@@ -110,9 +112,7 @@ def _files(folder: Path, read: Callable[[], Mapping[str, str]]) -> list[str]:
 
 def _fetched(job: Job) -> list[str]:
     [path] = job.outputs
-    return _fault(
-        path, partial(verify_files, path.parent, {path.name: job.plan.settings["sha256"]})
-    )
+    return _files(path.parent, lambda: {path.name: job.plan.settings["sha256"]})
 
 
 def _table(job: Job) -> list[str]:
@@ -127,13 +127,7 @@ def _trained(job: Job) -> list[str]:
 
 
 def _restored(job: Job) -> list[str]:
-    hashes = job.plan.settings["files"]
-    folder = job.outputs[0].parents[3]
-    return _files(folder, lambda: hashes)
-
-
-def _computed(job: Job) -> list[str]:
-    return _trained(job) + _table(job)
+    return _files(job.outputs[0].parents[3], lambda: job.plan.settings["files"])
 
 
 def _record(model: type[Frozen]) -> Callable[[Job], list[str]]:
@@ -177,15 +171,10 @@ def override(written: str) -> tuple[str, Any]:
 
 
 def _identities(plan: Plan) -> set[str]:
-    """The names of a job's outputs in other plans: keys of plans, or a file's SHA-256."""
+    """The names of a job's outputs among the inputs of others: keys, or a file's SHA-256."""
     if plan.stage == "restore":
         return set(dict(plan.runs).values())
     return {plan.settings["sha256"] if plan.stage == "fetch" else plan.key}
-
-
-def _read(plan: Plan) -> list[str]:
-    """The inputs of a job, named as by :func:`_identities`."""
-    return [*plan.inputs.values(), *dict(plan.runs).values()]
 
 
 def _later(workflow: WorkflowPlan, jobs: Iterable[Job]) -> set[str]:
@@ -206,17 +195,15 @@ def _later(workflow: WorkflowPlan, jobs: Iterable[Job]) -> set[str]:
 
 def _answered(job: Job) -> list[str]:
     """The files of the response, and those of its LaTeX folder."""
-    [path] = job.outputs
-    latex = path.parent / "latex"
-    faults = _files(path.parent, lambda: read_json(path, job.plan.key)["files"])
-    return faults or _files(latex, lambda: read_json(latex / MANIFEST)["files"])
+    latex = job.outputs[0].parent / "latex"
+    return _drawn(job) or _files(latex, lambda: read_json(latex / MANIFEST)["files"])
 
 
 _CHECKS: Mapping[str, Callable[[Job], list[str]]] = {
     "fetch": _fetched,
     "generate": _table,
     "train": _trained,
-    "compute": _computed,
+    "compute": lambda job: _trained(job) + _table(job),
     "measure": _table,
     "restore": _restored,
     "look": _record(LookRecord),

@@ -7,19 +7,7 @@ from typing import Annotated
 import typer
 
 from journeylab.claims.schema import Register, is_read
-from journeylab.commands.results import (
-    JSON,
-    RECORDED,
-    ROOT,
-    answer_text,
-    current_register,
-    current_registrations,
-    judged_records,
-    print_json,
-    printed_theorems,
-    read_rows,
-    reference_rows,
-)
+from journeylab.commands import results
 from journeylab.config import UserError, accepted
 from journeylab.records.files import read_origin, sha256
 from journeylab.records.repair import settings_of
@@ -32,34 +20,34 @@ from journeylab.wording.verdicts import explanation
 
 def explain(
     claim: Annotated[str, typer.Argument(help="A row of the register: exp7.2, or 7.2.")],
-    root: Annotated[Path, ROOT] = Path(),
+    root: Annotated[Path, results.ROOT] = Path(),
     hashes: Annotated[bool, typer.Option(help="Print all keys and SHA-256 hashes.")] = False,
-    json: Annotated[bool, JSON] = False,
+    json: Annotated[bool, results.JSON] = False,
 ) -> None:
     """Show a claim, its numbers, and the runs, data and commits behind them."""
-    register = current_register()
+    register = results.current_register()
     name = claim if claim.startswith("exp") else f"exp{claim}"
     if name not in register.by_id:
         raise UserError(f"{claim!r} is not in the register;{accepted(name, list(register.by_id))}")
     study = name.partition(".")[0]
     recorded = None
     if not output_path(root, "judge", study=study).exists():
-        recorded = reference_rows(study, register)
-    verdicts = recorded or read_rows(root, study, register)
+        recorded = results.reference_rows(study, register)
+    verdicts = recorded or results.read_rows(root, study, register)
     row = next((row for row in verdicts.verdicts if row.id == name), None)
     if row is None:
         raise UserError(f"{name} has no verdict yet; `make {study}` judges it")
     if recorded:
-        states, sources = {}, [RECORDED]
+        states, sources = {}, [results.RECORDED]
     else:
-        records = list(judged_records(root, verdicts))
-        states = current_registrations(root, study, register, records)
+        records = list(results.judged_records(root, verdicts))
+        states = results.current_registrations(root, study, register, records)
         sources = [f"registration: {states[name].text}"]
         sources += _sources(root, row, verdicts, records, register, hashes=hashes)
-    theorems = printed_theorems()
-    answer = answer_text(verdicts, states, theorems)
+    theorems = results.printed_theorems()
+    answer = results.answer_text(verdicts, states, theorems)
     if json:
-        print_json(
+        results.print_json(
             "explain",
             claim=row,
             word=row.word,

@@ -38,13 +38,16 @@ def list_studies(
 def _described(plan: WorkflowPlan, study: str) -> dict[str, Any]:
     """A study as ``--json`` prints it; ``most`` runs are needed if claims stay open."""
     jobs, seeds = plan.jobs(study), plan.seeds(study)
+    arms: dict[str, list[str]] = {}
+    for arm, variant in dict.fromkeys((job.run.arm, job.run.variant) for job in jobs.values()):
+        arms.setdefault(arm, []).append(variant)
     taken = plan.taken_so_far(study).seeds.select(jobs)
     return {
         "study": study,
         "title": printed_names(study).title,
         "seeds": (seeds.all[0], seeds.all[-1]),
         "runs": {"done": _done(plan, study, taken), "needed": len(taken), "most": len(jobs)},
-        "arms": plan.variants(study),
+        "arms": arms,
     }
 
 

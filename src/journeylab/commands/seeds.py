@@ -18,15 +18,7 @@ from journeylab.claims.looks import Schedule, looks_text, schedule
 from journeylab.claims.reading import measured, read
 from journeylab.claims.schema import PILOT, Claim, StudyClaims, is_read
 from journeylab.claims.statistics import Measured, Values, reaches
-from journeylab.commands.results import (
-    CONFIG,
-    JSON,
-    current_plan,
-    judged_studies,
-    print_json,
-    printed_table,
-    read_verdicts,
-)
+from journeylab.commands import results
 from journeylab.config import RunSettings, UserError, accepted
 from journeylab.records.files import MEASUREMENTS, read_table
 from journeylab.records.stages import SEARCH, output_path, run_folder
@@ -61,7 +53,7 @@ class Columns(NamedTuple):
             tuple(_text(cell, n) for cell, n in zip(row, decimals, strict=True))
             for row in self.rows
         ]
-        return printed_table(tuple(self.head.values()), cells)
+        return results.printed_table(tuple(self.head.values()), cells)
 
 
 def _text(cell: Cell, decimals: int) -> str:
@@ -85,18 +77,18 @@ def seeds(
     pilots: Annotated[Path, typer.Option(help="Root with results of pilot seeds.")] = Path(
         "build/quick"
     ),
-    config: Annotated[Path, CONFIG] = Path("config.yaml"),
-    json: Annotated[bool, JSON] = False,
+    config: Annotated[Path, results.CONFIG] = Path("config.yaml"),
+    json: Annotated[bool, results.JSON] = False,
 ) -> None:
     """Estimate from pilots how many seeds a study needs; after its run, what open rows need."""
-    plan = current_plan(config)
+    plan = results.current_plan(config)
     known = [study for study in plan.studies if study in plan.register.studies]
     for study in studies or known:
         if study not in known:
             raise UserError(f"{study!r} has no claims;{accepted(study, known)}")
     said = {study: list(_said(plan, study, pilots)) for study in studies or known}
     if json:
-        print_json("seeds", studies=[{"study": of, **_keyed(said[of])} for of in said])
+        results.print_json("seeds", studies=[{"study": of, **_keyed(said[of])} for of in said])
         return
     for study, (first, *more) in said.items():
         typer.echo(f"{study}: {first}")
@@ -118,7 +110,7 @@ def _said(plan: WorkflowPlan, study: str, folder: Path) -> Iterator[str | Column
     if not claims.tails:
         return
     root = Path(plan.config.root)
-    judged = read_verdicts(root, study) if study in judged_studies(root) else None
+    judged = results.read_verdicts(root, study) if study in results.judged_studies(root) else None
     if judged is not None and judged.looks and judged.revision == claims.revision:
         yield from _after(judged, claims, looks)
     else:
@@ -149,7 +141,7 @@ def _before(
         f"forecast from {len(pilots.seeds)} pilot seeds ({pilots.seeds[0]} to "
         f"{pilots.seeds[-1]}) in {where}: their median and spread, values as if normal{few}"
     )
-    if where == folder and read_verdicts(folder, study).scale == "quick":
+    if where == folder and results.read_verdicts(folder, study).scale == "quick":
         yield "these pilots are a quick run: its budgets are shorter than those of the study"
     ends = {}
     table = []
@@ -188,7 +180,7 @@ def _forecast(
 
 def _pilot_table(plan: WorkflowPlan, study: str, folder: Path) -> tuple[pd.DataFrame | None, Path]:
     """The measurements of pilot seeds, and where they are: runs, or else trials of the search."""
-    if study in judged_studies(folder):
+    if study in results.judged_studies(folder):
         return read_table(output_path(folder, "collect", study=study)), folder
     root = Path(plan.config.root)
     trials = plan.searches[study].in_use_trials() if study in plan.searches else []

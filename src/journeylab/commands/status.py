@@ -9,22 +9,7 @@ import typer
 
 from journeylab.catalogue import printed_names
 from journeylab.claims.schema import Register
-from journeylab.commands.results import (
-    JSON,
-    RECORDED,
-    REFERENCES,
-    ROOT,
-    answer_text,
-    current_register,
-    current_registrations,
-    judged_records,
-    judged_studies,
-    print_json,
-    printed_table,
-    printed_theorems,
-    read_rows,
-    reference_rows,
-)
+from journeylab.commands import results
 from journeylab.config import UserError
 from journeylab.records.verdicts import Registration
 from journeylab.reports.summary import HEAD, TheoremCounts, count_outcomes
@@ -41,27 +26,30 @@ class _Known(NamedTuple):
 
 
 def status(
-    root: Annotated[Path, ROOT] = Path(),
+    root: Annotated[Path, results.ROOT] = Path(),
     reference: Annotated[bool, typer.Option(help="Show the references instead.")] = False,
     only: Annotated[Part | None, typer.Option(help="One of the two parts.")] = None,
     markdown: Annotated[bool, typer.Option(help="Print Markdown tables.")] = False,
-    json: Annotated[bool, JSON] = False,
+    json: Annotated[bool, results.JSON] = False,
 ) -> None:
     """Show the answer of every study, and count its verdicts by theorem."""
-    register = current_register()
+    register = results.current_register()
     known = [] if reference else list(_of_results(root, register))
     recorded = not known
     if not known:
-        known = list(_of_references(register))
+        rows_of = (results.reference_rows(study, register) for study in register.studies)
+        known = [_Known(rows, {}) for rows in rows_of if rows]
         if not reference:
-            typer.echo(RECORDED, err=True)
+            typer.echo(results.RECORDED, err=True)
     if not known:
-        raise UserError(f"{REFERENCES}: no verdicts of this register; `make all` makes them")
+        raise UserError(
+            f"{results.REFERENCES}: no verdicts of this register; `make all` makes them"
+        )
     judged = {of["study"]: of for of in _studies(known)}
     names = register.studies if recorded else judged
     studies = [judged.get(study) or _unjudged(study) for study in names]
     if json:
-        print_json("status", studies=studies, theorems=_counted(known))
+        results.print_json("status", studies=studies, theorems=_counted(known))
         return
     if only != "theorems":
         typer.echo("\n".join(_answers(studies, markdown=markdown)))
@@ -78,7 +66,7 @@ def _answers(studies: list[dict[str, Any]], *, markdown: bool) -> Iterator[str]:
             (f"[{of['title'].partition(':')[0]}](docs/gallery/{of['study']}.pdf)", of["answer"])
             for of in studies
         ]
-        yield printed_table(("Study", "Answer"), linked, markdown=True)
+        yield results.printed_table(("Study", "Answer"), linked, markdown=True)
         return
     for of in studies:
         yield from textwrap.wrap(f"{of['study']}: {of['question']}", 96)
@@ -99,13 +87,13 @@ def _unjudged(study: str) -> dict[str, Any]:
 
 def _studies(known: list[_Known]) -> list[dict[str, Any]]:
     """Every study as ``--json`` prints it."""
-    theorems = printed_theorems()
+    theorems = results.printed_theorems()
     return [
         {
             "study": rows.study,
             "title": printed_names(rows.study).title,
             "question": printed_names(rows.study).question,
-            "answer": answer_text(rows, registered, theorems),
+            "answer": results.answer_text(rows, registered, theorems),
             "claims": [{"id": row.id, "outcome": outcome(row, registered)} for row in rows.judged],
         }
         for rows, registered in known
@@ -124,7 +112,7 @@ def _counted(known: list[_Known]) -> list[dict[str, Any]]:
 
 def _groups(known: list[_Known]) -> list[TheoremCounts]:
     rows = [(row, outcome(row, each.registered)) for each in known for row in each.rows.judged]
-    return count_outcomes(rows, printed_theorems())
+    return count_outcomes(rows, results.printed_theorems())
 
 
 def _theorems(known: list[_Known], *, markdown: bool) -> Iterator[str]:
@@ -133,7 +121,7 @@ def _theorems(known: list[_Known], *, markdown: bool) -> Iterator[str]:
         (group.name, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
         for group in _groups(known)
     ]
-    yield printed_table((*HEAD, "Studies"), lines, markdown=markdown)
+    yield results.printed_table((*HEAD, "Studies"), lines, markdown=markdown)
     if checks := checks_text([row for each in known for row in each.rows.checks]):
         yield ""
         yield checks
@@ -141,17 +129,10 @@ def _theorems(known: list[_Known], *, markdown: bool) -> Iterator[str]:
 
 def _of_results(root: Path, register: Register) -> Iterator[_Known]:
     """The rows of all results, with their registrations."""
-    for study in judged_studies(root):
-        verdicts = read_rows(root, study, register)
-        records = judged_records(root, verdicts)
-        yield _Known(verdicts, current_registrations(root, study, register, records))
-
-
-def _of_references(register: Register) -> Iterator[_Known]:
-    """The rows of the references that are of this revision."""
-    for study in register.studies:
-        if rows := reference_rows(study, register):
-            yield _Known(rows, {})
+    for study in results.judged_studies(root):
+        verdicts = results.read_rows(root, study, register)
+        records = results.judged_records(root, verdicts)
+        yield _Known(verdicts, results.current_registrations(root, study, register, records))
 
 
 def _counts(cell: tuple[tuple[str, int], ...]) -> str:

@@ -515,13 +515,6 @@ class WorkflowPlan:
             if plan.stage == "restore"
         }
 
-    def variants(self, study: str) -> dict[str, list[str]]:
-        """The variants that run in each arm of a study."""
-        variants: dict[str, dict[str, None]] = {}
-        for job in self.jobs(study).values() if study in self.config.studies else ():
-            variants.setdefault(job.run.arm, {})[job.run.variant] = None
-        return {arm: list(names) for arm, names in variants.items()}
-
     def outline(self, studies: Iterable[str]) -> dict[str, dict[str, Any]]:
         """All planned jobs of studies and their expected cost, for the summary of a dry run."""
         return {
