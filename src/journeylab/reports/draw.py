@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-import pandas as pd
-
+from journeylab import plotting as plot
 from journeylab.config import UserError, accepted
-from journeylab.plotting import (
-    Figures,
-    StudyResults,
-    Table,
-    describe_search,
-    draw_figures,
-    save,
-    stopping,
-    styled,
-    tabulate_search,
-    tabulated,
-)
+from journeylab.plotting import StudyResults, Table
 from journeylab.plotting.captions import SENTENCES
 from journeylab.records.files import MANIFEST, write_json
 from journeylab.reports.latex import latex_macros, latex_table
@@ -51,7 +39,7 @@ class FiguresPart(Protocol):
     measurements, by key.
     """
 
-    FIGURES: Figures
+    FIGURES: plot.Figures
 
 
 def draw_results(
@@ -65,12 +53,12 @@ def draw_results(
         raise ValueError("a study is drawn after it is judged")
     for name in ("figures", "tables"):
         (folder / name).mkdir()
-    with styled():
-        made = draw_figures(figures.FIGURES, results)
-        if (looks := stopping(results.verdicts)) is not None:
+    with plot.styled():
+        made = plot.draw_figures(figures.FIGURES, results)
+        if (looks := plot.stopping(results.verdicts)) is not None:
             made["looks"] = looks
         for name, figure in made.items():
-            save(figure, folder / "figures" / f"{name}.pdf")
+            plot.save(figure, folder / "figures" / f"{name}.pdf")
     own = all_tables(results, figures)
     numbers = all_numbers(results, figures, own.values(), cited)
     (folder / "numbers.tex").write_text(latex_macros(numbers), encoding="ascii")
@@ -78,14 +66,16 @@ def draw_results(
     captions, own = with_words(results, made, own, numbers)
     names = results.names
     if results.search:
-        own["search"] = tabulate_search(results, results.search)
-        tuning = "; ".join(filter(None, (names.tuning, describe_search(results.search))))
+        own["search"] = plot.tabulate_search(results, results.search)
+        tuning = "; ".join(filter(None, (names.tuning, plot.describe_search(results.search))))
         names = names.model_copy(update={"tuning": tuning})
     tables = verdict_tables(results.verdicts) | own
     if fair := fairness(results.runs, names):
         tables["fairness"] = fair
     for name, table in tables.items():
-        _write_table(folder / "tables" / name, table, f"tab:{results.study}-{name}")
+        text = latex_table(table, f"tab:{results.study}-{name}")
+        (folder / "tables" / f"{name}.tex").write_text(text, encoding="ascii")
+        write_json(folder / "tables" / f"{name}.json", printed_table(table))
     content = {
         "title": results.names.title,
         "question": results.names.question,
@@ -100,7 +90,7 @@ def draw_results(
 
 def all_tables(results: StudyResults, figures: FiguresPart) -> dict[str, Table]:
     """The tables of a study, without captions and notes."""
-    return tabulated(results, getattr(figures, "tabulate", lambda _: {})(results))
+    return plot.tabulated(results, getattr(figures, "tabulate", lambda _: {})(results))
 
 
 def with_words(
@@ -153,15 +143,3 @@ def all_numbers(
     known = study_numbers(results.verdicts, extra)
     queried = [key for key in cited if key not in with_own_keys(results.study, known)]
     return study_numbers(results.verdicts, extra | answer(results, queried))
-
-
-def _write_table(stem: Path, table: Table, label: str) -> None:
-    table = replace(table, frame=table.frame.astype(str))
-    stem.with_suffix(".tex").write_text(latex_table(table, label), encoding="ascii")
-    write_json(stem.with_suffix(".json"), printed_table(table))
-
-
-def join_curves(tables: Sequence[pd.DataFrame]) -> pd.DataFrame | None:
-    """The training curves of all runs; None where nothing was trained."""
-    filled = [table for table in tables if not table.empty]
-    return pd.concat(filled, ignore_index=True) if filled else None

@@ -4,7 +4,7 @@ Every claim has a scale of its own, wide enough for all its numbers.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from journeylab.records.verdicts import Estimate
@@ -31,14 +31,6 @@ class Lane(NamedTuple):
     effect: float | None
 
 
-class _Row(NamedTuple):
-    """A lane before its numbers become positions."""
-
-    effect: float | None
-    interval: Span | None
-    region: Span | None
-
-
 def strip(verdict: Row) -> tuple[Lane, ...]:
     """The plot of a claim in one line of a table: lanes from 0 to :data:`WIDTH`.
 
@@ -55,25 +47,25 @@ def strip(verdict: Row) -> tuple[Lane, ...]:
         whole = verdict.effect is not None or verdict.low is not None or not verdict.parts
         estimates = [verdict] if whole else verdict.parts
     if verdict.kind == "exact":
-        rows = [_Row(verdict.extreme, None, region)]
+        rows: list[tuple[float | None, Span | None]] = [(verdict.extreme, None)]
     else:
-        rows = [_row(estimate, region) for estimate in estimates]
-    if all(row.effect is None and row.interval is None for row in rows):
+        rows = [(estimate.effect, _interval(estimate)) for estimate in estimates]
+    numbers = [x for effect, span in rows for x in (effect, *(span or ())) if x is not None]
+    if not numbers:
         return ()
-    position = _scale(rows, logarithmic=verdict.kind == "exact")
-    return tuple(_lane(row, position) for row in rows)
+    position = _scale([*numbers, *(region or ())], logarithmic=verdict.kind == "exact")
+    return tuple(_lane(effect, interval, region, position) for effect, interval in rows)
 
 
-def _row(estimate: Estimate, region: Span | None) -> _Row:
+def _interval(estimate: Estimate) -> Span | None:
     low = -math.inf if estimate.low is None else estimate.low
     high = math.inf if estimate.high is None else estimate.high
-    return _Row(estimate.effect, (low, high) if estimate.n else None, region)
+    return (low, high) if estimate.n else None
 
 
-def _scale(rows: Sequence[_Row], *, logarithmic: bool) -> Callable[[float], float]:
+def _scale(known: Iterable[float], *, logarithmic: bool) -> Callable[[float], float]:
     """From a number to its position."""
-    ends = (x for row in rows for x in (*(row.interval or ()), *(row.region or ()), row.effect))
-    numbers = [x for x in ends if x is not None and math.isfinite(x)] or [0.0]
+    numbers = list(filter(math.isfinite, known)) or [0.0]
     powers = logarithmic and min(numbers) > 0 and max(numbers) > 100 * min(numbers)
 
     def on_scale(x: float) -> float:
@@ -90,14 +82,18 @@ def _scale(rows: Sequence[_Row], *, logarithmic: bool) -> Callable[[float], floa
     return position
 
 
-def _lane(row: _Row, position: Callable[[float], float]) -> Lane:
-    ends = row.interval or (row.effect or 0.0,) * 2
-    finite = row.effect is not None and math.isfinite(row.effect)
+def _lane(
+    effect: float | None,
+    interval: Span | None,
+    region: Span | None,
+    position: Callable[[float], float],
+) -> Lane:
+    low, high = interval or (effect, effect)
     return Lane(
-        region=(position(row.region[0]), position(row.region[1])) if row.region else None,
-        margins=tuple(position(x) for x in row.region or () if math.isfinite(x)),
-        interval=(position(row.interval[0]), position(row.interval[1])) if row.interval else None,
-        left=ends[0] == -math.inf,
-        right=ends[1] == math.inf,
-        effect=position(row.effect or 0.0) if finite else None,
+        region=(position(region[0]), position(region[1])) if region else None,
+        margins=tuple(position(x) for x in region or () if math.isfinite(x)),
+        interval=(position(interval[0]), position(interval[1])) if interval else None,
+        left=low == -math.inf,
+        right=high == math.inf,
+        effect=position(effect) if effect is not None and math.isfinite(effect) else None,
     )

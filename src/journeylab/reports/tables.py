@@ -1,5 +1,6 @@
 """The tables every study has: verdicts, certificates, the fairness table, failures."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,7 +42,10 @@ def verdict_tables(study: StudyRows) -> dict[str, Table]:
 def fairness(runs: Sequence[RunRecord], names: StudyNames) -> Table | None:
     """Size, compute, data, steps and tuning of every variant; None if nothing was trained."""
     rows = []
-    for (arm, variant), chunks in by_variant(runs).items():
+    variants: defaultdict[tuple[str, str], list[RunRecord]] = defaultdict(list)
+    for run in runs:
+        variants[run.arm, run.variant].append(run)
+    for (arm, variant), chunks in variants.items():
         first = chunks[0]
         if first.training is None:
             continue
@@ -153,11 +157,3 @@ def _checks(verdicts: Sequence[Row]) -> pd.DataFrame:
         {"Check": row.id, "Statement": row.statement, "Claimed": row.region_text, "": row.word}
         for row in verdicts
     )
-
-
-def by_variant(runs: Sequence[RunRecord]) -> dict[tuple[str, str], list[RunRecord]]:
-    """The runs of every (arm, variant), in the given order."""
-    grouped: dict[tuple[str, str], list[RunRecord]] = {}
-    for run in runs:
-        grouped.setdefault((run.arm, run.variant), []).append(run)
-    return grouped

@@ -1,8 +1,6 @@
 """The report of one study: its verdicts, figures and records, typeset by Typst."""
 
-import csv
 import hashlib
-import io
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+import pandas as pd
 
 from journeylab.config import UserError, canonical
 from journeylab.records.files import BLANK, read_json, seal, write_atomic, write_json
@@ -263,17 +263,18 @@ def _provenance(records: Sequence[tuple[RunRecord, RunHost]], *, anonymous: bool
         else [commit + (" with uncommitted changes" if dirty else "") for commit, dirty in commits],
         "days": " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "",
         "minutes": plain(round(seconds / 60, 1)),
-        "versions": _unique(
-            ", ".join(f"{name} {version}" for name, version in run.versions.items()) for run in runs
+        "versions": sorted(
+            {", ".join(f"{name} {of}" for name, of in run.versions.items()) for run in runs}
         ),
-        "cpu": _unique(_processors(run) for run in runs),
+        "cpu": sorted({_processors(run) for run in runs}),
         "restored": _restored(records, anonymous=anonymous),
-        "engine": _unique(
-            f"{run.engine}, {run.device}, {run.threads} "
-            f"{'thread' if run.threads == 1 else 'threads'}"
-            for run in runs
+        "engine": sorted(
+            {
+                f"{run.engine}, {run.device}, {run.threads} thread{'s' * (run.threads != 1)}"
+                for run in runs
+            }
         ),
-        "code": _unique(run.code for run in runs),
+        "code": sorted({run.code for run in runs}),
         "data": hashlib.sha256(canonical(data).encode()).hexdigest() if data else None,
         "trained": any(run.kind == "trained" for run in runs),
     }
@@ -284,10 +285,10 @@ def _restored(records: Sequence[tuple[RunRecord, RunHost]], *, anonymous: bool) 
     restored = [(run, host) for run, host in records if host.restored]
     if not restored:
         return ""
-    commits = _unique(
-        "left out" if anonymous else (host.commit or "unknown")[:12] for _, host in restored
+    commits = sorted(
+        {"left out" if anonymous else (host.commit or "unknown")[:12] for _, host in restored}
     )
-    processors = _unique(_processors(run) for run, _ in restored)
+    processors = sorted({_processors(run) for run, _ in restored})
     return (
         f"{len(restored)} of {len(records)} runs, from evidence of commit {', '.join(commits)}, "
         f"processor {', '.join(processors)}"
@@ -296,22 +297,16 @@ def _restored(records: Sequence[tuple[RunRecord, RunHost]], *, anonymous: bool) 
 
 def _run_keys(runs: Sequence[RunRecord]) -> str:
     """CSV: the key of every seed of every run, and of every run without seeds."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("arm", "variant", "seed", "status", "run_key"))
+    keys: list[tuple[object, ...]] = []
     for run in runs:
-        for seed in run.seeds:
-            writer.writerow((run.arm, run.variant, seed.seed, seed.status, seed.run_key))
-        if not run.seeds:
-            writer.writerow((run.arm, run.variant, "", "finished", run.run_key))
-    return text.getvalue()
+        of_seeds = [(seed.seed, seed.status, seed.run_key) for seed in run.seeds]
+        of_run = [("", "finished", run.run_key)]
+        keys += [(run.arm, run.variant, *key) for key in of_seeds or of_run]
+    frame = pd.DataFrame(keys, columns=["arm", "variant", "seed", "status", "run_key"])
+    return frame.to_csv(index=False, lineterminator="\n")
 
 
 def _processors(run: RunRecord) -> str:
     """The processors of a run; a run that moved may differ in bits from one on one processor."""
     first, *others = run.cpu
     return ", then ".join((first, *others)) + (" (resumed: not bit-equal)" if others else "")
-
-
-def _unique(values: Iterable[str]) -> list[str]:
-    return sorted(set(values))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
+
 from journeylab import catalogue
 from journeylab.config import UserError
 from journeylab.plotting import StudyResults, read_trials
@@ -18,7 +20,7 @@ from journeylab.records.files import (
 )
 from journeylab.records.repair import remake
 from journeylab.records.runs import read_run
-from journeylab.reports.draw import DRAWN, draw_results, join_curves
+from journeylab.reports.draw import DRAWN, draw_results
 from journeylab.stages.judged import read_rows
 from journeylab.stages.running import Call
 
@@ -48,14 +50,15 @@ def run(call: Call) -> None:
         if record.kind == "trained":
             folder = folder_of_runs / name
             verify_files(folder, {CURVES: record.files[CURVES]})
-            curves.append(read_table(folder / CURVES))
+            curve = read_table(folder / CURVES)
+            curves += [] if curve.empty else [curve]
     results = StudyResults(
         study=plan.study,
         settings=catalogue.study_settings(plan.study, plan.settings["settings"]),
         measurements=table,
         names=names,
         verdicts=judged,
-        curves=join_curves(curves),
+        curves=pd.concat(curves, ignore_index=True) if curves else None,
         runs=tuple(records.values()),
         search=plan.settings["search"],
         trials=read_trials(trials) if trials.exists() else None,
