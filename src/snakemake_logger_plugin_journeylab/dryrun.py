@@ -1,7 +1,5 @@
 """A dry run as one table: jobs by rule and arm, why they run, and their expected cost."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The handler of snakemake's log records: our lines for jobs, snakemake's own for all else."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import sys

@@ -1,7 +1,5 @@
 """Printed names of jobs, the end of a failed job's log, and what a report or a look found."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -4,8 +4,6 @@ DVC names an object by the MD5 of its content. `dvc pull` trusts that name unles
 `verify: true`, and then says only that its checkout failed, not which object is damaged.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath

@@ -6,8 +6,6 @@ learning curves. Its last 64 characters are the SHA-256 of all other bytes, so a
 never used.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import zipfile

@@ -1,7 +1,5 @@
 """Lists of files without the temporary files that other processes are writing; room on a disk."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

@@ -5,8 +5,6 @@ key covers all steps from the data to the result. Plan files are ordinary inputs
 rules and are written only if their content changed: an edited setting is an edited input file.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path

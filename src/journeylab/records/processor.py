@@ -1,7 +1,5 @@
 """The processor of a run, as far as it decides which bits a computation gives."""
 
-from __future__ import annotations
-
 import os
 import platform
 from collections.abc import Mapping

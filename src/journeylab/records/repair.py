@@ -1,7 +1,5 @@
 """What a person can do about a file that is missing or damaged."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 No stage asks git, so the response to the reviewers reads this from a file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Only the first enters keys, so that equal plan, data and machine type give equal
 whenever a run is computed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a search of settings tried on pilot seeds, and what it chose."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

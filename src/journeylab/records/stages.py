@@ -4,8 +4,6 @@ Commands, plans, keys, outputs, logs, forecasts and checks are read from it. The
 ``workflow/rules`` name the same files; a test compares the two.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ written for. Reports, the response, the claims index and the command line print 
 differs, they print generated sentences instead, and say so.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figures, tables and number macros of one study."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The first page of a study's report: question, answer, certainty, key figure, all verdicts."""
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Mapping

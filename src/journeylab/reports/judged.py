@@ -1,7 +1,5 @@
 """Everything that reports on several studies read of each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """What ``journeylab judge`` prints of any table: a figure, LaTeX macros, and a page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -6,8 +6,6 @@ shown as killed or failed when its job is, goes on when the job does, and is del
 complete, since its records are imported, or when the settings changed.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

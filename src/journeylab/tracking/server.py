@@ -1,7 +1,5 @@
 """MLflow's server for imported runs, on 127.0.0.1."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Whether a rerun unit agrees with its record: bit for bit, or as another processor allows."""
 
-from __future__ import annotations
-
 import math
 import re
 import struct

@@ -1,7 +1,5 @@
 """Captions of figures for ``snakemake --report``."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Additions to snakemake's scheduler and to its SLURM executor."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The cost of the reference runs: what a dry run expects, and what ``verify --record`` writes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """External files that datasets are made from, known by their SHA-256."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from pathlib import Path
 

@@ -13,8 +13,6 @@ With it, quick reports of exp5 (9 jobs) and exp11 (36 jobs) took 52 and 99 CPU-s
 66 and 158.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import json

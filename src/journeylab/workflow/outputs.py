@@ -1,7 +1,5 @@
 """The outputs of jobs, and outputs that snakemake would trust although another plan made them."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Where the typeset manuscript holds what a reviewer's ``change`` names: section, page and line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress

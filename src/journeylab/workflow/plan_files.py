@@ -1,7 +1,5 @@
 """The plan files of a results root, and what a start of snakemake changes of them."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence

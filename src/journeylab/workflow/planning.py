@@ -3,8 +3,6 @@
 Every start of snakemake loads this module, so it imports nothing heavy.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

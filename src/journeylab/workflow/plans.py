@@ -1,7 +1,5 @@
 """The plans of all jobs of one study, and of the stages that cover all studies."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass

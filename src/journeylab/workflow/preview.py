@@ -4,8 +4,6 @@ While snakemake decides which jobs run, it keeps what it knows of files in a cac
 records of outputs in one place. There the changes look as if they were made.
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable, Collection, Hashable

@@ -7,8 +7,6 @@ doubt, for example for a run on another machine, it stays. The file contains the
 which the run works.
 """
 
-from __future__ import annotations
-
 import atexit
 import fcntl
 import os

@@ -5,8 +5,6 @@ of a run; a whole run that is computed once; or all seeds of a chunk that were t
 because such a seed depends on the others of its batch up to rounding.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What git knows of the version that was reviewed: outcomes, claims, settings, code, evidence."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path

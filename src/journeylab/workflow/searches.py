@@ -1,7 +1,5 @@
 """The searches of studies: trials, their plans, and where config.yaml has other settings."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

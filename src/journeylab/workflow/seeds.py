@@ -1,7 +1,5 @@
 """The seeds of a study: those that may be run, and those that its looks have taken so far."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

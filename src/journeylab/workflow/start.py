@@ -1,7 +1,5 @@
 """The start of a workflow: what the Snakefile needs, and plan files before jobs are chosen."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import sys

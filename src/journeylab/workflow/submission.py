@@ -4,8 +4,6 @@ When one poll fails, the plugin forgets all jobs, and the workflow waits for eve
 rarer while no job ends, and a job that sbatch could not hand over fails.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import shlex

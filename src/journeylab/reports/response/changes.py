@@ -1,7 +1,5 @@
 """What moved since the reviewed version: verdicts, effects and figures, each with its reasons."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

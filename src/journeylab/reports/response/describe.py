@@ -1,7 +1,5 @@
 """The response to the reviewers, described once; Typst, LaTeX and plain text print it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """The response in LaTeX, and its archive for a submission system."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import shutil

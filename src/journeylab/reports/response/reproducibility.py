@@ -1,7 +1,5 @@
 """How the results of the response can be reproduced, from the records of all runs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """The response as plain text, for the forms of a review system."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
