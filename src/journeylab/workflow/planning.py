@@ -121,12 +121,9 @@ class WorkflowPlan:
             raw = {**raw, "studies": {study: raw["studies"][study] for study in studies}}
         self.config: Config = with_checksums(resolve(raw, file))
         self.claims = claims
-        self._record: FindRecord = lambda study, n: (
-            f"{self.folder('results')}/{study}/looks/{n}.json"
-        )
-        self._round: FindRound = lambda study, n: (
-            f"{self.folder('results')}/{SEARCH}/{study}/round-{n}.json"
-        )
+        root = Path(self.config.root)
+        self._record: FindRecord = lambda s, n: str(output_path(root, "look", study=s, look=n))
+        self._round: FindRound = lambda s, n: str(output_path(root, "choose", study=s, round=n))
         self.register = read_register(claims, studies)
         self.theorems = read_theorems(claims)
         self.costs = read_costs(references)
@@ -150,7 +147,6 @@ class WorkflowPlan:
         self._made = cache(self._make_plans)
         self.evidence: dict[str, StudyEvidence] = {}
         if self.config.evidence != "run":
-            root = Path(self.config.root)
             self.evidence = {
                 study: find_restorable(
                     root, self.run_plans(study), self.seeds(study), self.register
