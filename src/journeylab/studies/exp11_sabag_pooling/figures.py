@@ -2,12 +2,7 @@
 
 from journeylab import plotting as plot
 from journeylab.studies.exp11_sabag_pooling import panels
-from journeylab.studies.exp11_sabag_pooling.settings import (
-    MULTIPLIERS,
-    SCALES,
-    SHAPES,
-    TEMPERATURES,
-)
+from journeylab.studies.exp11_sabag_pooling import settings as own
 from journeylab.studies.exp11_sabag_pooling.tables import numbers, tabulate
 
 FIGURES: plot.Figures = {
@@ -41,9 +36,9 @@ FIGURES: plot.Figures = {
         height=1.7,
         labels=("standard deviation", "ratio"),
         names={
-            "temperature": {f"{tau:g}": f"τ = {tau:g}" for tau in TEMPERATURES},
-            "scale": {f"{scale:g}": f"{scale:g}" for scale in SCALES},
-            "shape": {f"{n} → {k}": f"{n} → {k}" for n, k in SHAPES},
+            "temperature": {f"{tau:g}": f"τ = {tau:g}" for tau in own.TEMPERATURES},
+            "scale": {f"{scale:g}": f"{scale:g}" for scale in own.SCALES},
+            "shape": {f"{n} → {k}": f"{n} → {k}" for n, k in own.SHAPES},
         },
         lines={"printed": 0.58 / 0.0049},
         limits={"yscale": "log", "ylim": (0.03, 3e4)},
@@ -58,7 +53,7 @@ FIGURES: plot.Figures = {
         {"arm": "rates"},
         height=1.7,
         labels=("base rate", "mean training loss"),
-        names={"multiplier": {many: f"queries × {many}" for many in (1, MULTIPLIERS[-1])}},
+        names={"multiplier": {many: f"queries × {many}" for many in (1, own.MULTIPLIERS[-1])}},
         rows=panels.add_case,
         limits={"yscale": "log"},
         x="base",

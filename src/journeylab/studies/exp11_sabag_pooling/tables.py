@@ -4,20 +4,12 @@ from itertools import product
 
 from journeylab import plotting as plot
 from journeylab.plotting import StudyResults, Table
-from journeylab.studies.exp11_sabag_pooling.settings import (
-    BASES,
-    COMPARED,
-    MULTIPLIERS,
-    PRECISIONS,
-    SCALES,
-    SHAPES,
-    TEMPERATURES,
-)
+from journeylab.studies.exp11_sabag_pooling import settings as own
 from journeylab.wording.typography import scientific, short
 
 _DIVERGED = 1e6
-_SCALES, _TEMPERATURES = ([f"{x:g}" for x in each] for each in (SCALES, TEMPERATURES))
-_SHAPES = [f"{n} → {k}" for n, k in SHAPES]
+_SCALES, _TEMPERATURES = ([f"{x:g}" for x in each] for each in (own.SCALES, own.TEMPERATURES))
+_SHAPES = [f"{n} → {k}" for n, k in own.SHAPES]
 _STARTS = ("small", "unit")
 
 
@@ -41,7 +33,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
         rates = results.pool("rise_rate", scale=scale)["value"]
         values[f"rises.{scale}"] = len(rates)
         values[f"rises.{scale}.from"] = float(rates.min()) if len(rates) else "n/a"
-    for optimiser, start in product(COMPARED, _STARTS):
+    for optimiser, start in product(own.COMPARED, _STARTS):
         below, values["search_starts"] = _search_signs(results, optimiser, start)
         values[f"search_below.{optimiser}.{start}"] = below
     return values
@@ -50,7 +42,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
 def _changes(results: StudyResults) -> Table:
     rows = []
     for rate, stated in (("0.001", "+0.0004"), ("1", "−0.0001")):
-        for precision in PRECISIONS:
+        for precision in own.PRECISIONS:
             value = results.pool("loss_change", precision=precision, rate=rate)["value"]
             signs = {"Rises": value > 0, "Stays": value == 0, "Falls": value < 0}
             rows.append(
@@ -90,12 +82,12 @@ def _searched_rates(results: StudyResults) -> Table:
     losses = results.pool("search_loss")
     means = losses.groupby(["optimiser", "scale", "multiplier", "base"])["value"].mean()
     rows = []
-    for optimiser, start, multiplier in product(COMPARED, _STARTS, MULTIPLIERS):
+    for optimiser, start, multiplier in product(own.COMPARED, _STARTS, own.MULTIPLIERS):
         values = means[optimiser, start, multiplier]
         shown = {
             base: ("diverged" if values[base] > _DIVERGED else short(values[base]))
             + "*" * (base == values.idxmin())
-            for base in (f"{base:g}" for base in BASES)
+            for base in (f"{base:g}" for base in own.BASES)
         }
         rows.append({"Optimiser": optimiser, "Start": start, "Queries": f"× {multiplier}"} | shown)
     return plot.table(rows, words=3)
@@ -107,7 +99,7 @@ def _search_signs(results: StudyResults, optimiser: str, start: str) -> tuple[in
     if rows.empty:
         return 0, 0
     best = []
-    for multiplier in (1, MULTIPLIERS[-1]):
+    for multiplier in (1, own.MULTIPLIERS[-1]):
         tried = rows[rows["multiplier"] == multiplier]
         losses = tried.pivot(index="draw", columns="base", values="value")
         best.append(losses[losses.mean().idxmin()])
