@@ -4,14 +4,11 @@ import re
 import shutil
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from journeylab.config import UserError
 from journeylab.records.files import write_atomic
 from journeylab.records.listing import find_files
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 FRONT_FIGURE = ("exp7", "tiers")
 """Study and name of the figure that the README shows."""
@@ -76,7 +73,7 @@ def _draw_small(pdf: Path, output: Path) -> Path:
 
 
 def _draw(page: Any, output: Path, resolution: int) -> None:
-    image: Image = page.render(scale=resolution / 72).to_pil().convert("RGB")
+    image = page.render(scale=resolution / 72).to_pil().convert("RGB")
     with write_atomic(output) as partial:
         # true colours: a palette would change them; this strategy suits text on plain ground
         image.save(
