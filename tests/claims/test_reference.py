@@ -129,11 +129,8 @@ def test_only_the_same_revision_is_compared(judge, folders):
     assert verify_results(*folders) == (["exp1: 3 of 3 claims reproduce"], [])
     second = judge({"a/x": [value - 1.0 for value in FIRST]}, ROWS, seeds=AGAIN, **SECOND)
     write_json(results / "exp1/verdicts.json", second)
-    with pytest.raises(
-        UserError, match=r"results are of revision 2 and .* of revision 1"
-    ) as caught:
+    with pytest.raises(UserError, match=r"results are of revision 2 and .* of revision 1"):
         verify_results(*folders)
-    assert "\n" not in str(caught.value)
     write_json(references / "exp1.json", reference_of(second), sealed=False)
     assert verify_results(*folders) == (["exp1: 1 of 1 claims reproduce"], [])
 
@@ -198,9 +195,8 @@ def test_the_reference_of_the_previous_revision_must_exist(folders):
     with pytest.raises(UserError, match=r"exp1.1: before: 'exp1.9' is unknown; rows of .*exp1.2"):
         read_earlier(references, "exp1", claims({"id": "exp1.1", "before": "exp1.9"}))
     (references / "exp1-r1.json").unlink()
-    with pytest.raises(UserError, match=r"exp1-r1.json is missing: .* copy .*exp1.json") as caught:
+    with pytest.raises(UserError, match=r"exp1-r1.json is missing: .* copy .*exp1.json"):
         read_earlier(references, "exp1", claims({"id": "exp1.1"}))
-    assert "\n" not in str(caught.value)
 
 
 def sequential(judge, values, n=16):

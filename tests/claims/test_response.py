@@ -87,10 +87,8 @@ def test_unused_rows_and_open_points_are_listed():
 def test_a_mistake_is_reported_in_one_line_with_the_file(points, message, tmp_path):
     file = tmp_path / "response.yaml"
     file.write_text(yaml.safe_dump({"points": points}), encoding="utf-8")
-    with pytest.raises(UserError, match=message) as caught:
+    with pytest.raises(UserError, match=f"^{file}.*{message}"):
         read_response(file, REGISTER)
-    assert str(caught.value).startswith(str(file))
-    assert "\n" not in str(caught.value)
 
 
 def test_the_shipped_file_covers_every_theorem_and_every_judged_claim():

@@ -169,12 +169,8 @@ def test_a_file_of_another_plan_is_refused_with_the_command_that_remakes_it(tmp_
     write_with_origin(path, origin)
     reader = files.read_json if path.suffix == ".json" else files.read_table
     reader(path)
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError, match=f"^{path}.*`snakemake --cores 1 --force {path}`"):
         reader(path, ORIGIN.plan_key)
-    message = str(caught.value)
-    assert message.startswith(str(path))
-    assert f"`snakemake --cores 1 --force {path}`" in message
-    assert "\n" not in message
 
 
 @formats_with_origin

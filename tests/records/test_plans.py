@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from journeylab.config import UserError
@@ -106,12 +108,8 @@ def write_unknown_field(path):
 def test_an_invalid_plan_gives_one_error_line(tmp_path, write, expected):
     path = tmp_path / "a.json"
     write(path)
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError, match=f"^{path}.*{re.escape(expected)}"):
         read_plan(path, "train")
-    message = str(caught.value)
-    assert message.startswith(str(path))
-    assert expected in message
-    assert "\n" not in message
 
 
 @pytest.mark.parametrize(

@@ -85,12 +85,9 @@ def test_a_run_without_its_host_record_is_not_complete(tmp_path):
 
 def test_a_record_of_another_plan_is_refused_with_the_command_that_remakes_it(tmp_path):
     runs.write_run(tmp_path, describe(), describe_host())
-    with pytest.raises(UserError) as caught:
+    path = tmp_path / runs.RUN
+    with pytest.raises(UserError, match=f"^{path}.*`snakemake --cores 1 --force {path}`"):
         runs.read_run(tmp_path, "f" * 16)
-    message = str(caught.value)
-    assert message.startswith(str(tmp_path / runs.RUN))
-    assert f"`snakemake --cores 1 --force {tmp_path / runs.RUN}`" in message
-    assert "\n" not in message
 
 
 @pytest.mark.parametrize("name", [runs.RUN, runs.HOST])
