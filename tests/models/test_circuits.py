@@ -17,15 +17,13 @@ from journeylab.models.circuits import (
     sinusoids,
 )
 
+from ..tensors import generator
+
 SQUARE = [[1, 0, 0, 0, 0], [1, 1, 1, 0, 0], [3, 0, 2, 1, 2], [4, 0, 3, 3, 3]]
 """(x0 + x1)²."""
 OTHER = [[1, 0, 0, 0, 0], [1, 1, 1, 0, 0], [3, 0, 2, 1, 1], [4, 0, 3, 2, 2]]
 """The same types with other inputs: the nodes are x0, x1, x0 + x0, x1²."""
 TOKENS = torch.tensor([SQUARE, OTHER])
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 def test_embedding_equals_the_sum_of_its_fields():

@@ -13,12 +13,10 @@ from journeylab.models.hypergraph import (
     pair_share,
 )
 
+from ..tensors import generator
+
 HARD = (attend_masked, attend_sparsely)
 FORMS = (*HARD, attend_softly)
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 def one_hot(taken, timelines=4, dtype=torch.float64):
@@ -109,20 +107,6 @@ def test_gradient_reaches_logits_through_a_straight_through_route(form):
     assert form(q, k, v, hard).requires_grad is False
 
 
-@pytest.mark.parametrize("form", HARD)
-def test_weights_sorted_by_timeline_are_causal_blocks(form):
-    q, k, _ = random_inputs()
-    taken = routes()["random"]
-    weights = form(q, k, torch.eye(40, dtype=torch.float64).expand(3, -1, -1), one_hot(taken))
-    order = taken.argsort(dim=-1, stable=True)
-    for row in range(3):
-        ordered, own = weights[row][order[row]][:, order[row]], taken[row][order[row]]
-        block = (own[:, None] == own[None]).tril()
-        assert (ordered[block] > 0).all()
-        assert (ordered[~block] == 0).all()
-    torch.testing.assert_close(weights.sum(-1), torch.ones(3, 40, dtype=torch.float64))
-
-
 def test_soft_form_equals_the_mixture_over_timelines():
     q, k, v = random_inputs(rows=1, n=9)
     route = torch.softmax(torch.randn(1, 9, 3, generator=generator(4), dtype=torch.float64), -1)
@@ -152,12 +136,6 @@ def test_sparse_form_scores_only_padded_blocks(monkeypatch):
     assert sum(scored) == filled.square().sum()
     assert sum(scored) < 0.4 * 2 * 200**2
     torch.testing.assert_close(pair_share(route), lengths.square().sum(-1) / 200**2)
-
-
-def test_pair_share_equals_the_sum_of_squared_shares():
-    assert pair_share(one_hot(torch.arange(12) % 4)).item() == pytest.approx(1 / 4)
-    assert pair_share(one_hot(torch.zeros(12, dtype=torch.long))).item() == 1.0
-    assert pair_share(one_hot(torch.tensor([0, 0, 0, 2]))).item() == pytest.approx(10 / 16)
 
 
 def test_heads_have_separate_routes():

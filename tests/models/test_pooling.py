@@ -7,9 +7,7 @@ import torch
 
 from journeylab.models.pooling import AttentionPooling, ClusterPooling, MeanPooling, SabagPooling
 
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+from ..tensors import generator
 
 
 def inputs(rows=3, n=5, d=8, seed=1):

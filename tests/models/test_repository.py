@@ -51,13 +51,6 @@ def test_reading_beside_a_repository_equals_one_masked_pass(model):
     torch.testing.assert_close(beside, read_in_one_pass(model, entries, text, present))
 
 
-def test_empty_repository_does_not_change_hidden_states(model):
-    text = rows(ROWS, LENGTH, mask=causal_mask(LENGTH))
-    empty = (torch.zeros(0, WIDTH, dtype=torch.float64),) * 2
-    beside = read_beside(model, text, Repository(empty, empty))
-    torch.testing.assert_close(beside.flatten(0, 1), model.hidden([text]))
-
-
 def test_rows_without_a_mask_attend_to_all_their_tokens(model):
     text = rows(ROWS, LENGTH)
     everything = text._replace(mask=torch.ones(1, LENGTH, LENGTH, dtype=torch.bool))

@@ -22,11 +22,9 @@ from journeylab.models.value_embeddings import (
     split_width,
 )
 
+from ..tensors import generator
+
 VALUES = torch.arange(1, 101)
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 MAKERS = {

@@ -9,14 +9,11 @@ from hypothesis import strategies as st
 
 from journeylab.operators.orthogonal import _exponential, cayley, exponential, householder
 
+from ..tensors import draw
+
 PARAMETRISATIONS = {"exponential": exponential, "cayley": cayley, "householder": householder}
 widths = st.integers(1, 16)
 seeds = st.integers(0, 10_000)
-
-
-def draw(seed, *shape):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 def eye(width):

@@ -8,13 +8,10 @@ from hypothesis import strategies as st
 from journeylab.operators.orthogonal import cayley, exponential
 from journeylab.operators.scan import affine_states, prefix_products
 
+from ..tensors import assert_equal, draw
+
 FAST = ["scan", "orthogonal"]
 LENGTHS = [1, 2, 3, 8, 15, 16, 17, 64, 129, 1000, 1024]
-
-
-def draw(seed, *shape):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 def random_orthogonal(seed, *shape):
@@ -22,20 +19,9 @@ def random_orthogonal(seed, *shape):
     return operators.contiguous()
 
 
-def value_and_gradients(function, inputs, weights):
-    leaves = [x.detach().requires_grad_() for x in inputs]
-    values = function(*leaves)
-    loss = (values * weights).sum()
-    return values, *torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
-
-
-def assert_equal(function, method, inputs, weights):
-    fast, slow = (
-        value_and_gradients(lambda *x, m=m: function(*x, m), inputs, weights)
-        for m in (method, "loop")
-    )
-    for actual, expected in zip(fast, slow, strict=True):
-        torch.testing.assert_close(actual, expected, rtol=1e-9, atol=1e-9)
+def assert_equals_the_loop(function, method, inputs, weights=None):
+    ways = (lambda *x, by=by: function(*x, by) for by in (method, "loop"))
+    assert_equal(*ways, inputs, weights=weights)
 
 
 @pytest.mark.parametrize("method", FAST)
@@ -51,9 +37,8 @@ def assert_equal(function, method, inputs, weights):
 def test_methods_equal_the_loop_for_orthogonal_operators(method, seed, length, width, batch):
     operators = random_orthogonal(seed, *batch, length, width)
     vectors = draw(seed + 1, *batch, length, width)
-    weights = draw(seed + 2, *operators.shape)
-    assert_equal(prefix_products, method, [operators], weights)
-    assert_equal(affine_states, method, [operators, vectors], weights[..., 0])
+    assert_equals_the_loop(prefix_products, method, [operators])
+    assert_equals_the_loop(affine_states, method, [operators, vectors])
 
 
 @settings(max_examples=40)
@@ -68,9 +53,8 @@ def test_scan_equals_the_loop_for_any_operators(seed, length, width, batch):
     operators = 0.7 * random_orthogonal(seed, *batch, length, width)
     operators[..., 0] = 0.0
     vectors = draw(seed + 1, *batch, length, width)
-    weights = draw(seed + 2, *operators.shape)
-    assert_equal(prefix_products, "scan", [operators], weights)
-    assert_equal(affine_states, "scan", [operators, vectors], weights[..., 0])
+    assert_equals_the_loop(prefix_products, "scan", [operators])
+    assert_equals_the_loop(affine_states, "scan", [operators, vectors])
 
 
 @pytest.mark.parametrize("length", [1, 2, 7, 20])
@@ -145,7 +129,7 @@ def test_vmap_of_grad_equals_the_gradient_of_each_chain(method):
 def test_memory_layout_does_not_change_results(method):
     operators = random_orthogonal(0, 40, 5, 6).mT.transpose(0, 1)
     weights = torch.ones(()).double().expand(operators.shape)
-    assert_equal(prefix_products, method, [operators], weights)
+    assert_equals_the_loop(prefix_products, method, [operators], weights)
 
 
 @pytest.mark.parametrize("method", FAST)

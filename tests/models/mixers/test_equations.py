@@ -15,24 +15,8 @@ from journeylab.models.mixers.registry import MECHANISMS
 from journeylab.models.mixers.softmax import causal_weights, spans
 from journeylab.operators.matrix_states import matrix_states
 from journeylab.operators.naive import rotation_matrix
-from journeylab.operators.scan import prefix_products
 
-
-def draw(seed, *shape):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
-
-
-def assert_equal(fast, slow, inputs, tolerance=1e-9):
-    """Equal values, and equal gradients of a random linear form of them."""
-    results = []
-    for function in (fast, slow):
-        leaves = [x.detach().clone().requires_grad_() for x in inputs]
-        values = function(*leaves)
-        form = (values * draw(77, *values.shape)).sum()
-        results.append((values, *torch.autograd.grad(form, leaves, materialize_grads=True)))
-    for actual, expected in zip(*results, strict=True):
-        torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
+from ...tensors import assert_equal, draw
 
 
 def slow_path(q, k, w, beta):
@@ -61,15 +45,6 @@ STRENGTHS = {
 def test_path_scores_equal_the_product_of_matrices(length, strength):
     inputs = draw(1, length, 4), draw(2, length, 4), unit(draw(3, length, 4))
     assert_equal(path_scores, slow_path, [*inputs, STRENGTHS[strength](length)])
-
-
-def test_path_scores_of_reflections_equal_prefix_products():
-    q, k, w = draw(1, 300, 4), draw(2, 300, 4), draw(3, 300, 4)
-    w = w / w.norm(dim=-1, keepdim=True)
-    products = prefix_products(torch.eye(4) - 2 * w[:, :, None] * w[:, None, :], "orthogonal")
-    expected = torch.einsum("iab,ia,jcb,jc->ij", products, q, products, k)
-    scores = path_scores(q, k, w, torch.full((300,), 2.0).double())
-    torch.testing.assert_close(scores.tril(), expected.tril())
 
 
 def slow_memory(keys, values, strength, gates):

@@ -9,9 +9,8 @@ from torch.func import functional_call, stack_module_state, vmap
 from torch.nn.functional import softplus
 
 from journeylab.models.mixers.cope import ContextualAttention, interpolate
-from journeylab.models.mixers.delta import DeltaProduct, delta_states
+from journeylab.models.mixers.delta import DeltaProduct
 from journeylab.models.mixers.journey import JourneyAttention, JourneyState
-from journeylab.models.mixers.mamba3 import state_space
 from journeylab.models.mixers.mixer import ShortConvolution, join_heads, split_heads, unit
 from journeylab.models.mixers.model import SequenceModel, Size
 from journeylab.models.mixers.path import PathAttention
@@ -27,12 +26,10 @@ from journeylab.models.mixers.softmax import (
 from journeylab.operators.scan import prefix_products
 from journeylab.operators.toral import plane_turns
 
+from ...tensors import generator
+
 D, H = 8, 2
 ALL = list(MECHANISMS)
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 def rows(length=12, seed=0, width=D, count=2):
@@ -51,9 +48,10 @@ def make(kind, *, width=D, heads=H, seed=0, **options):
 
 
 def with_maps_of(mixer, other):
-    """`mixer` with the four maps of another softmax mixer."""
-    mixer.project.load_state_dict(other.project.state_dict())
-    mixer.output.load_state_dict(other.output.state_dict())
+    """`mixer` with those of another softmax mixer's maps that both have."""
+    for name in ("project", "output", "gate"):
+        if hasattr(mixer, name) and hasattr(other, name):
+            getattr(mixer, name).load_state_dict(getattr(other, name).state_dict())
     return mixer
 
 
@@ -201,6 +199,8 @@ SPECIAL = {
     "open gates": ("fox", lambda mixer: fix(mixer.gate, 60.0), "none"),
     "slopes zero": ("alibi", lambda mixer: mixer.slopes.zero_(), "none"),
     "identity": ("orthogonal-transport", lambda mixer: fix(mixer.operators.free, 0.0), "none"),
+    "position vectors zero": ("cope", lambda mixer: torch.nn.init.zeros_(mixer.positions), "none"),
+    "strength zero and gates": ("path-fox", lambda mixer: fix(mixer.strength, -800.0), "fox"),
     "strength zero": ("path", lambda mixer: fix(mixer.strength, -800.0), "none"),
     "constant selection": ("selective-rope", steer_nothing, "rope"),
     "constant angles": ("toral-attention", lambda mixer: fix(mixer.angles, 0.0), "rope"),
@@ -228,26 +228,6 @@ def test_fox_with_constant_gates_is_alibi():
 def test_alibi_slopes_are_those_of_the_paper():
     slopes = LinearBiasAttention(16, 8, generator=generator()).slopes
     assert slopes.tolist() == [2.0**-h for h in range(1, 9)]
-
-
-def test_cope_with_position_vectors_zero_is_softmax_attention():
-    cope = ContextualAttention(D, H, generator=generator()).double()
-    x = rows()
-    torch.testing.assert_close(cope(x), with_maps_of(make("none"), cope)(x))
-
-
-def test_cope_with_gates_half_is_a_bias_by_distance():
-    cope, x = make("cope"), rows(9)
-    cope.project.weight.data[D : 2 * D] = 0.0  # k = 0: every gate is ½
-    cope.project.bias.data[D : 2 * D] = 0.0
-    q = split_heads(cope.project(x)[..., :D], H)
-    scores = cope.scores(q, torch.zeros_like(q), x)
-    distance = (torch.arange(9)[:, None] - torch.arange(9)).clamp(min=0)
-    counts = (distance + 1) / 2
-    low, high = cope.positions[counts.floor().long()], cope.positions[counts.ceil().long()]
-    expected = torch.einsum("rhie,ije->rhij", q * 2.0, (low + high) / 2)
-    expected = torch.where(counts % 1 == 0, torch.einsum("rhie,ije->rhij", q * 2.0, low), expected)
-    torch.testing.assert_close(scores.tril(), expected.tril())
 
 
 def test_interpolation_is_exact_at_whole_positions_and_constant_beyond_the_last():
@@ -293,15 +273,6 @@ def test_without_pace_mamba3_keeps_no_state():
     torch.testing.assert_close(fast(x), fast.output(skipped))
 
 
-def test_path_with_strength_zero_and_gates_is_fox():
-    path, x = make("path-fox"), rows(40)
-    torch.nn.init.zeros_(path.strength.weight)
-    torch.nn.init.constant_(path.strength.bias, -800.0)
-    fox = with_maps_of(make("fox"), path)
-    fox.gate.load_state_dict(path.gate.state_dict())
-    torch.testing.assert_close(path(x), fox(x))
-
-
 def test_path_with_full_reflections_is_orthogonal_attention():
     path, x = make("path"), rows(40)
     torch.nn.init.zeros_(path.strength.weight)
@@ -315,14 +286,6 @@ def test_path_with_full_reflections_is_orthogonal_attention():
         (k[..., None, :] @ products).squeeze(-2).mT
     )
     torch.testing.assert_close(path.scores(q, k, x).tril(), expected.tril(), rtol=1e-4, atol=1e-4)
-
-
-def test_delta_rule_stores_and_overwrites():
-    # One-hot keys, strength 1: reading a key returns the value stored last
-    keys = torch.eye(4)[[0, 1, 0, 2, 1]].unsqueeze(1)
-    values = torch.randn(5, 1, 3, generator=generator())
-    memory = delta_states(keys, values, torch.ones(5, 1))[-1]
-    torch.testing.assert_close(memory, torch.stack([*values[[2, 4, 3], 0], torch.zeros(3)]))
 
 
 @pytest.mark.parametrize("gated", [False, True])
@@ -356,42 +319,6 @@ def test_delta_eigenvalues_stay_in_their_range(steps, eigenvalues, low):
     spectrum = torch.linalg.eigvalsh(operators)
     assert float(spectrum.min()) == pytest.approx(low, abs=1e-5)
     assert float(spectrum.max()) == pytest.approx(1.0, abs=1e-5)
-
-
-def test_two_signed_steps_reach_rotations_and_one_does_not():
-    keys = unit(rows(2, count=1)[0])
-    zeros = torch.zeros(1, 2, D, dtype=torch.float64)
-    start = torch.eye(D, dtype=torch.float64)
-    reflections = [start - 2 * k[:, None] * k for k in keys]
-    rotation = reflections[1] @ reflections[0]
-    assert torch.linalg.det(rotation) == pytest.approx(1.0, abs=1e-4)
-    assert not torch.allclose(rotation, rotation.mT)
-    # Two tokens: the first writes e_i for every i by strength 1, the second turns what is written
-    strength = torch.tensor([[1.0, 0.0], [2.0, 2.0]]).double()
-    for i in range(D):
-        both = torch.stack((torch.stack((start[i], start[i])), keys))
-        values = torch.cat((torch.ones(1, 2, 1).double(), zeros[..., :1]))
-        memory = delta_states(both, values, strength)
-        torch.testing.assert_close(memory[1, :, 0], rotation @ start[i], rtol=1e-5, atol=1e-5)
-
-
-def test_state_space_with_one_sided_steps_and_no_rotation_is_gated_linear_attention():
-    q, k, v = rows(seed=1), rows(seed=2), rows(seed=3)
-    step, decay = rows(seed=4)[..., 0].exp(), -rows(seed=5)[..., 0].exp()
-    mix, angles = torch.ones_like(step), torch.zeros_like(q[..., : D // 2])
-    memory, out = torch.zeros(2, D, D).double(), []
-    for t in range(12):
-        memory = decay[:, t, None, None].exp() * memory
-        memory = memory + step[:, t, None, None] * k[:, t, :, None] * v[:, t, None, :]
-        out.append((q[:, t, None] @ memory).squeeze(1))
-    torch.testing.assert_close(state_space(q, k, v, decay, step, mix, angles), torch.stack(out, 1))
-
-
-@pytest.mark.parametrize("family", ["orthogonal", "toral"])
-def test_product_states_keep_their_length(family):
-    states = make(JourneyState, family=family).states(rows(50))
-    lengths = states.norm(dim=-1)
-    torch.testing.assert_close(lengths, lengths[..., :1].expand_as(lengths))
 
 
 @pytest.mark.parametrize("aggregate", [False, True])
