@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -148,6 +147,8 @@ def served() -> Callable[[Path, int], contextlib.AbstractContextManager[str]]:
     from journeylab import tracking
     from journeylab.tracking.store import LOCAL
 
+    from .made import kill, wait_for_server
+
     @contextlib.contextmanager
     def serve(root: Path, port: int) -> Iterator[str]:
         with (root / "server.log").open("w") as log:
@@ -160,15 +161,9 @@ def served() -> Callable[[Path, int], contextlib.AbstractContextManager[str]]:
                 start_new_session=True,
             )
             try:
-                for _ in range(600):
-                    with contextlib.suppress(OSError):
-                        urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
-                        break
-                    assert process.poll() is None, (root / "server.log").read_text()
-                    time.sleep(0.1)
+                wait_for_server(f"http://127.0.0.1:{port}/health", process, root / "server.log")
                 yield f"http://127.0.0.1:{port}"
             finally:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                kill(process)
 
     return serve

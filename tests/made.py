@@ -5,7 +5,10 @@ import platform
 import signal
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,12 +20,14 @@ from journeylab.claims.register import read_register
 from journeylab.claims.schema import Register
 from journeylab.config import Config
 from journeylab.records.cost import Cost
-from journeylab.records.runs import RunHost, RunStart, SeedOutcome
+from journeylab.records.plans import Plan
+from journeylab.records.runs import RunHost, RunStart, SeedOutcome, describe_run, write_run
 from journeylab.wording.names import StudyNames
 
 PROJECT = Path(__file__).parents[1]
 MACOS = PROJECT / "tests/macos"
 """What makes a process see what it would on macOS: `as_on_macos`."""
+STARTED = datetime(2026, 1, 2, tzinfo=UTC)
 COST = Cost(cpu_seconds=4.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
 
 
@@ -67,6 +72,17 @@ def host_of(start: RunStart, outcomes: Sequence[SeedOutcome] = (), **more: Any) 
     return RunHost(**dict(start), seconds=seconds, **known)
 
 
+def write_finished(
+    folder: Path, plan: Plan, reason: str | None = None, device: str = "cpu", cost: Cost = COST
+) -> None:
+    """Write the record of a run whose seeds have finished, or all failed for a reason."""
+    status = "failed" if reason else "finished"
+    outcomes = [SeedOutcome(seed=each, status=status, reason=reason) for each in plan.seeds or ()]
+    run = describe_run(plan, inputs={}, outcomes=outcomes, files={}, device=device)
+    start = RunStart(plan_key=plan.key, started=STARTED)
+    write_run(folder, run, host_of(start, outcomes, cost=cost))
+
+
 def pdf_text(path: Path) -> str:
     """The words of a PDF, with single spaces."""
     with pypdfium2.PdfDocument(path) as document:
@@ -93,3 +109,19 @@ def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def wait_for_server(
+    address: str, process: subprocess.Popen[Any], log: Path | None = None, method: str = "GET"
+) -> None:
+    """Wait until a server answers; when its process ends, fail with its log."""
+
+    def answers() -> bool:
+        assert process.poll() is None, log and log.read_text()
+        with suppress(OSError):
+            request = urllib.request.Request(address, method=method)
+            urllib.request.urlopen(request, timeout=5).close()
+            return True
+        return False
+
+    wait_for(answers, 120.0)

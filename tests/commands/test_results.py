@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,11 @@ from journeylab.config import UserError, read_yaml
 from journeylab.records.files import write_json
 from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import Plan
-from journeylab.records.runs import RunStart, SeedOutcome, describe_run, write_run
+from journeylab.records.runs import describe_run
 from journeylab.wording.typography import fixed
 from journeylab.workflow.planning import WorkflowPlan
 
-from ..made import host_of, registered
+from ..made import registered, write_finished
 
 PROJECT = Path(__file__).parents[2]
 
@@ -56,15 +55,9 @@ def test_explain_names_only_runs_on_the_seeds_of_the_verdict(tmp_path, monkeypat
     results = tmp_path / "results/exp7"
     write_json(results / "verdicts.json", {**study, "alpha": 0.05, "M": 1, "verdicts": [row]})
     (results / "measurements.parquet").touch()
-    start = RunStart(plan_key="", started=datetime(2026, 1, 2, tzinfo=UTC))
     for seeds in ((100, 101), (200, 201), (202, 205)):  # the first are of revision 2
         plan = Plan(stage="train", study="exp7", arm="words", variant="A", seeds=seeds)
-        outcomes = [SeedOutcome(seed=seed, status="finished") for seed in seeds]
-        write_run(
-            results / f"words/A/seeds-{seeds[0]}-{seeds[1]}",
-            describe_run(plan, inputs={}, outcomes=outcomes, files={}),
-            host_of(start, outcomes),
-        )
+        write_finished(results / f"words/A/seeds-{seeds[0]}-{seeds[1]}", plan)
     output = invoke("explain", "exp7.3", "--root", str(tmp_path))
     assert re.findall(r"^← \S+/words/(\S+)", output, re.MULTILINE) == ["A/seeds-200-201"]
     study = read_verdicts(tmp_path, "exp7")

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from datetime import UTC, datetime
 
 import pytest
 from rich.console import Console
@@ -27,9 +26,8 @@ from journeylab.records.plans import Plan, write_plan
 from journeylab.records.verdicts import StudyVerdicts, Verdict
 from journeylab.workflow.recovery import active_since
 
-from ..made import host_of
+from ..made import STARTED, write_finished
 
-STARTED = datetime(2026, 1, 2, tzinfo=UTC)
 LONG_AGO = time.time() - 3600
 
 
@@ -72,16 +70,7 @@ class Root:
 
     def finish(self, variant, reason=None, **named):
         plan = self.begin(variant, **named)
-        outcomes = [
-            runs.SeedOutcome(seed=seed, status="failed" if reason else "finished", reason=reason)
-            for seed in plan.seeds
-        ]
-        start = runs.RunStart(plan_key=plan.key, started=STARTED)
-        runs.write_run(
-            self.path / "results" / self.names,
-            runs.describe_run(plan, inputs={}, outcomes=outcomes, files={}),
-            host_of(start, outcomes),
-        )
+        write_finished(self.path / "results" / self.names, plan, reason)
 
     def age(self):
         """Make all files of the last job an hour old."""

@@ -1,5 +1,3 @@
-from datetime import UTC, datetime
-
 import pandas as pd
 import pytest
 
@@ -8,7 +6,7 @@ from journeylab.records import files, runs
 from journeylab.records.plans import Plan
 from journeylab.tracking.store import LOCAL, PROXIED, Store
 
-from ..made import host_of
+from ..made import STARTED, host_of
 
 MARKS = [
     pytest.mark.timeout(180),
@@ -17,7 +15,6 @@ MARKS = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 """The timeout of tests with MLflow, and warnings of MLflow and its libraries."""
-STARTED = datetime(2026, 1, 2, tzinfo=UTC)
 FACTORS = [("hits@1", "join"), ("hits@1", "1-hop"), ("loss", None)]
 
 

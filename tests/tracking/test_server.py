@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import pytest
 
 from journeylab import tracking
 
+from ..made import kill, wait_for_server
 from ..workflow.conftest import TINY_TRAINING, copy_project
 from .conftest import MARKS, Shown, import_runs
 
@@ -132,17 +132,11 @@ class Server:
                 stderr=log,
                 start_new_session=True,
             )
-        for _ in range(1200):
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"{self.uri}/health", timeout=5).close()
-                return
-            assert self.process.poll() is None, (self.folder / "server.log").read_text()
-            time.sleep(0.1)
+        wait_for_server(f"{self.uri}/health", self.process, self.folder / "server.log")
 
     def kill(self) -> None:
         if self.process:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+            kill(self.process)
             self.process = None
 
 

@@ -1,12 +1,9 @@
-import contextlib
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -24,6 +21,7 @@ from journeylab.records.verdicts import FailedGate, StudyVerdicts, Verdict
 from journeylab.tracking import exporter, server
 from journeylab.tracking.store import ARTIFACTS, LOCAL
 
+from ..made import wait_for_server
 from .conftest import MARKS, Shown, import_runs, interrupt
 
 PROJECT = Path(__file__).parents[2]
@@ -431,7 +429,7 @@ def test_a_signal_ends_watching_and_serving_without_an_error(
     )
     assert process.stdout.readline() == "exp7: 2 runs imported, 0 were there\n"
     if port:
-        wait_for_health(int(port[1]))
+        wait_for_server(f"http://127.0.0.1:{port[1]}/health", process)
     process.send_signal(ending)
     output, error = process.communicate(timeout=60)
     assert process.returncode == 0, error
@@ -440,16 +438,6 @@ def test_a_signal_ends_watching_and_serving_without_an_error(
     if port:
         with socket.create_server(("127.0.0.1", int(port[1]))):
             pass  # nothing is left that serves
-
-
-def wait_for_health(port):
-    until = time.monotonic() + 120
-    while time.monotonic() < until:
-        with contextlib.suppress(OSError):
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
-            return
-        time.sleep(0.2)
-    pytest.fail("the server did not start")
 
 
 def test_a_port_that_is_in_use_or_does_not_exist_is_refused(tmp_path, monkeypatch):

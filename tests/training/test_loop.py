@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,8 @@ from journeylab.training import (
 )
 from journeylab.training.loop import SingleSeed
 from journeylab.training.parameters import Stack, build_optimizer, split_decayed
+
+from ..made import wait_for
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import Interrupting, Reader, Repeating, StoppedError, flip, run, settings
@@ -83,11 +84,7 @@ def test_killed_process_resumes_to_the_same_bits(
     command = [sys.executable, str(script), str(path), "25"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 60
-    while not path.exists():
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: path.exists() or process.poll() is not None, 60.0)
     process.send_signal(signal.SIGKILL)  # it waits at step 25
     _, _ = process.communicate()
     assert process.returncode == -signal.SIGKILL

@@ -1,19 +1,15 @@
 """The recorded cost of runs, from which dry runs forecast."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from journeylab.records.cost import Cost
 from journeylab.records.plans import Plan
-from journeylab.records.runs import RunStart, SeedOutcome, describe_run, write_run
 from journeylab.workflow.costs import COSTS, read_costs, record_costs
 
-from ..made import host_of
-
-START = RunStart(plan_key="", started=datetime(2026, 1, 2, tzinfo=UTC))
+from ..made import write_finished
 
 
 @pytest.fixture
@@ -28,13 +24,8 @@ def write(root: Path, arm: str, device: str, cpu_seconds: float) -> None:
     seeds = (0, 1)
     settings = {"training": {"steps": 100}}
     plan = Plan(stage="train", study="exp99", arm=arm, variant="A", seeds=seeds, settings=settings)
-    outcomes = [SeedOutcome(seed=seed, status="finished") for seed in seeds]
     cost = Cost(cpu_seconds=cpu_seconds, imports_seconds=0.5, wall_seconds=1.0, peak_mib=1.0)
-    write_run(
-        root / f"results/exp99/{arm}/A/seeds-00-01",
-        describe_run(plan, inputs={}, outcomes=outcomes, files={}, device=device),
-        host_of(START, outcomes, cost=cost),
-    )
+    write_finished(root / f"results/exp99/{arm}/A/seeds-00-01", plan, device=device, cost=cost)
 
 
 def test_cost_is_that_of_the_runs_on_a_cpu(tmp_path: Path, references: Path) -> None:

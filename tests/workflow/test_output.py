@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 
 from journeylab.records.files import read_json
 
+from ..made import wait_for
 from .conftest import PROJECT, Copy
 
 RULES = """\
@@ -137,10 +137,7 @@ def test_the_workflow_runs_without_the_logger(tiny: Path) -> None:
 def test_a_closed_pipe_stops_no_job(tiny: Path) -> None:
     command = "snakemake --cores 1 --logger journeylab 2>&1 | true"
     subprocess.run(command, shell=True, cwd=tiny, check=True, timeout=60)
-    deadline = time.monotonic() + 30
-    while not (tiny / "reports/exp7.pdf").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_for((tiny / "reports/exp7.pdf").exists)
 
 
 def test_a_terminal_shows_the_same_plain_lines(tiny: Path) -> None:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -134,10 +133,7 @@ def test_jobs_that_outlive_their_run_are_named(
     pids = [int(word) for word in line.split("kill ")[1].split()]
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + 60
-    while any(map(psutil.pid_exists, pids)):  # until somebody has reaped them
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: not any(map(psutil.pid_exists, pids)), 60.0)  # until somebody has reaped them
     code, output = workflow.run("a.txt")
     assert code == 0, output
 

@@ -5,14 +5,13 @@ import os
 import re
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ..made import wait_for_server
 from .conftest import PROJECT
 
 SERVICES = PROJECT / "build/services"
@@ -33,7 +32,8 @@ def endpoint(free_port, tmp_path_factory) -> Iterator[str]:
     """A server that speaks S3, with one bucket."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"
-    with (tmp_path_factory.mktemp("s3") / "log").open("w") as log:
+    path = tmp_path_factory.mktemp("s3") / "log"
+    with path.open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
             env=os.environ | {"PYTHONPATH": str(SERVICES)},
@@ -41,14 +41,7 @@ def endpoint(free_port, tmp_path_factory) -> Iterator[str]:
             stderr=log,
         )
     try:
-        for _ in range(600):
-            try:
-                request = urllib.request.Request(f"{address}/store", method="PUT")
-                urllib.request.urlopen(request, timeout=5).close()
-                break
-            except OSError:
-                assert server.poll() is None
-                time.sleep(0.1)
+        wait_for_server(f"{address}/store", server, path, "PUT")
         yield address
     finally:
         server.kill()
