@@ -15,16 +15,12 @@ from journeylab.datasets.triples import (
     write_corpus,
 )
 from journeylab.knowledge.settings import LINEARISED_TEMPLATES
-from journeylab.streams import data_streams
-from journeylab.studies.exp7_native_kg.data import generate
 from journeylab.studies.exp7_native_kg.language import ENGLISH, RELATIONS
 from journeylab.studies.exp7_native_kg.settings import Data
 
+from ..knowledge.conftest import draw
+
 SEEDS = st.integers(min_value=0, max_value=10**6)
-
-
-def draw(data, seed):
-    return generate(data, data_streams("exp7", "world", seed))
 
 
 @pytest.fixture(scope="module")

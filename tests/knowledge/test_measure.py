@@ -1,6 +1,5 @@
 import math
 
-import pandas as pd
 import pytest
 import torch
 from hypothesis import given
@@ -19,18 +18,15 @@ from journeylab.knowledge.measure import (
 )
 from journeylab.knowledge.rows import tabulate_triples
 from journeylab.knowledge.settings import TIERS, Evaluation
-from journeylab.streams import Streams, data_streams
-from journeylab.studies.exp7_native_kg.data import generate
+from journeylab.streams import Streams
 from journeylab.studies.exp7_native_kg.language import ENGLISH
 from journeylab.studies.exp7_native_kg.settings import Data
+
+from .conftest import draw
 
 METRICS = printed_names("exp7").metrics
 
 IDENTIFIERS = ENGLISH.identifiers
-
-
-def draw(data, seed):
-    return generate(data, data_streams("exp7", "world", seed))
 
 
 def reader_of(problem):
@@ -200,4 +196,3 @@ def test_model_of_equal_logits_is_at_chance(make_problem):
     assert value["exact_match"] == 0.0
     assert value["hits@1"] == 0.0
     assert value["log_rank"] < math.log(45)
-    assert isinstance(measured, pd.DataFrame)

@@ -4,18 +4,13 @@ import pytest
 import torch
 
 from journeylab.datasets.triples import TAIL
-from journeylab.streams import Streams, data_streams
-from journeylab.studies.exp7_native_kg.data import generate
+from journeylab.streams import Streams
 from journeylab.studies.exp7_native_kg.language import ENGLISH
 from journeylab.training import train
 
 from .conftest import SPECS
 
 VARIANTS = list(SPECS)
-
-
-def draw(data, seed):
-    return generate(data, data_streams("exp7", "world", seed))
 
 
 def fresh(problem, seed=0):

@@ -43,6 +43,14 @@ def of_computed(study: str, arm: str, variant: str, table: pd.DataFrame) -> pd.D
     return labelled(table, (study, arm, variant), None)
 
 
+def values_of(table: pd.DataFrame, metric: str, **where: object) -> pd.Series:
+    """The values of a metric in the rows that have these levels."""
+    chosen = table["metric"] == metric
+    for factor, level in where.items():
+        chosen &= table[factor] == level
+    return table.loc[chosen, "value"]
+
+
 def flat_curve(
     run: Mapping[str, Any], values: Mapping[str, float], steps: Sequence[int] = (1, 2)
 ) -> Iterator[dict[str, Any]]:

@@ -22,6 +22,7 @@ from journeylab.studies.exp1_group_languages.settings import TASK_NAMES, Computa
 from journeylab.studies.exp1_group_languages.tasks import TASKS, generate_group
 
 from ...made import registered
+from ..gathering import values_of
 
 
 def certify(**sizes):
@@ -32,13 +33,6 @@ def certify(**sizes):
 @pytest.fixture(scope="module")
 def measured():
     return certify()
-
-
-def values_of(measured, metric, **where):
-    rows = measured[measured["metric"] == metric]
-    for column, value in where.items():
-        rows = rows[rows[column] == value]
-    return rows["value"]
 
 
 def test_exact_weights_name_the_state_of_every_long_string(measured):

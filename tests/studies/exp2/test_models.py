@@ -10,10 +10,10 @@ from journeylab.studies.exp2_shuffled_kb.anchors import untagged_ceiling
 from journeylab.studies.exp2_shuffled_kb.data import Episodes, arrange, permute
 from journeylab.studies.exp2_shuffled_kb.measure import measure
 from journeylab.studies.exp2_shuffled_kb.models import CUMULATIVE, Questions, all_questions
-from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Evaluation, Relations
+from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Evaluation
 from journeylab.training import train
 
-RELATIONS = Relations(task="relations", subjects=2, relations=3, keys=12, values=4, questions=80)
+from .results import RELATIONS
 
 ALL = [variant for variants in VARIANTS.values() for variant in variants]
 BY_SLOT = ("rope", "rope-integer", "cumulative", "cumulative-as-shipped")

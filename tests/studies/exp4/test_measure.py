@@ -10,10 +10,12 @@ from journeylab.studies.exp4_operator_recovery.compute import compute
 from journeylab.studies.exp4_operator_recovery.measure import measure
 from journeylab.studies.exp4_operator_recovery.recovery import describe
 
+from ..gathering import values_of
+from .results import SMALL
+
 METRICS = printed_names("exp4").metrics
 
 FEW = settings.Evaluation(windows=40, null_draws=100)
-SMALL = settings.Model(d=4, length=16)
 
 
 def altered(problem):
@@ -22,13 +24,6 @@ def altered(problem):
     with torch.no_grad():
         model.operators.mul_(1.5)
     return model
-
-
-def values(table, metric, **where):
-    rows = table[table["metric"] == metric]
-    for column, level in where.items():
-        rows = rows[rows[column] == level]
-    return rows["value"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -48,24 +43,24 @@ def test_both_stages_are_measured(make_problem, variant, of, count):
     for stage, operators in (("initial", first), ("trained", 1.5 * first)):
         wanted = describe(operators, problem.streams.numpy("bases"))
         for metric, value in wanted.items():
-            [measured] = values(table, metric, stage=stage)
+            [measured] = values_of(table, metric, stage=stage)
             assert measured == pytest.approx(value, abs=1e-6), metric
         angles = (
-            values(table, "leading_angle", stage=stage)
+            values_of(table, "leading_angle", stage=stage)
             if count > 1
-            else values(table, "eigen_angle", stage=stage)
+            else values_of(table, "eigen_angle", stage=stage)
         )
         assert len(angles) == (count if count > 1 else 4)
-    [loss], [bigram] = values(table, "loss", stage="trained"), values(table, "bigram")
-    assert values(table, "gain") == [pytest.approx(bigram - loss)]
-    assert bigram < values(table, "unigram")[0]
+    [loss], [bigram] = values_of(table, "loss", stage="trained"), values_of(table, "bigram")
+    assert values_of(table, "gain").item() == pytest.approx(bigram - loss)
+    assert bigram < values_of(table, "unigram").item()
 
 
 def test_the_commutator_ratio_is_final_over_initial(make_problem):
     problem = make_problem("near-identity", operators="each")
     table = measure(problem.job, FEW, problem, altered(problem))
-    [before], [after] = (values(table, "commutator", stage=s) for s in ("initial", "trained"))
-    assert values(table, "commutator_ratio") == [pytest.approx(after / before)]
+    [before], [after] = (values_of(table, "commutator", stage=s) for s in ("initial", "trained"))
+    assert values_of(table, "commutator_ratio").item() == pytest.approx(after / before)
     single = make_problem("near-identity")
     assert "commutator" not in set(measure(single.job, FEW, single, altered(single))["metric"])
 
@@ -106,12 +101,13 @@ def test_certificates_hold_and_their_broken_cases_do_not(check):
         assert rows.loc[rows["case"] == "exact", "value"].max() < most
         assert rows.loc[rows["case"] == "broken", "value"].min() > least
     if check == "gauge":
-        assert min(values(table, "hidden_off_block")) > 0.1
+        assert min(values_of(table, "hidden_off_block")) > 0.1
     if check == "angles":
-        assert 1e-9 < max(values(table, "bend", case="noisy")) < 0.01
+        assert 1e-9 < max(values_of(table, "bend", case="noisy")) < 0.01
 
 
 def test_a_scan_in_the_wrong_order_breaks_its_certificate(monkeypatch):
     right = computing.transports
     monkeypatch.setattr(computing, "transports", lambda r, n: right(r.flip(0), n))
-    assert max(values(computed_rows("certificates", "order"), "order_error", case="exact")) > 1e-3
+    broken = computed_rows("certificates", "order")
+    assert values_of(broken, "order_error", case="exact").max() > 1e-3

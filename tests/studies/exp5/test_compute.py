@@ -19,6 +19,8 @@ from journeylab.studies.exp5_ssm_bridge.settings import (
     Computation,
 )
 
+from ..gathering import values_of
+
 METRICS = printed_names("exp5").metrics
 
 TINY = BridgeCases(draws=2, first_draw=1000, lengths=(20, 200))
@@ -40,34 +42,27 @@ def table():
     return compute_all(TINY)
 
 
-def values(table, metric, **where):
-    rows = table[table["metric"] == metric]
-    for column, value in where.items():
-        rows = rows[rows[column] == value]
-    return rows["value"]
-
-
 def test_every_case_has_every_metric(table):
     cases = len(OPERATORS) * len(PRECISIONS) * len(TINY.lengths) * TINY.draws
     counts = table.groupby("metric").size().to_dict()
-    bounded = int((values(table, "bound") < 1).sum())
+    bounded = int((values_of(table, "bound") < 1).sum())
     assert counts == dict.fromkeys(METRICS, cases) | {"error_over_bound": bounded}
     assert 0 < bounded < cases
 
 
 def test_both_forms_agree_in_arbitrary_precision(table):
-    assert values(table, "identity_error").max() < 1e-40
+    assert values_of(table, "identity_error").max() < 1e-40
 
 
 def test_errors_stay_below_their_rounding_bounds(table):
-    assert (values(table, "error_over_bound") <= 1).all()
+    assert (values_of(table, "error_over_bound") <= 1).all()
     gentle = table[table["operator"].isin(GENTLE)]
-    assert (values(gentle, "error_over_rounding") <= 1).all()
-    errors = values(gentle, "relative_error", precision="float64").tolist()
+    assert (values_of(gentle, "error_over_rounding") <= 1).all()
+    errors = values_of(gentle, "relative_error", precision="float64").tolist()
     assert max(errors) < 1e-9
-    assert values(gentle, "state_lost", precision="float64").tolist() == errors
-    double = values(gentle, "relative_error", precision="float64").median()
-    assert values(gentle, "relative_error", precision="float32").median() > 1e6 * double
+    assert values_of(gentle, "state_lost", precision="float64").tolist() == errors
+    double = values_of(gentle, "relative_error", precision="float64").median()
+    assert values_of(gentle, "relative_error", precision="float32").median() > 1e6 * double
 
 
 def test_growing_powers_destroy_only_the_journey_form():
@@ -198,8 +193,8 @@ def test_every_form_is_timed_at_every_length():
 
 def test_a_case_does_not_depend_on_other_lengths_or_draws(table):
     alone = compute_operator("nonnormal", BridgeCases(draws=1, first_draw=1001, lengths=(200,)))
-    before = values(table, "relative_error", operator="nonnormal", N=200, draw=1001)
-    assert before.tolist() == values(alone, "relative_error").tolist()
+    before = values_of(table, "relative_error", operator="nonnormal", N=200, draw=1001)
+    assert before.tolist() == values_of(alone, "relative_error").tolist()
 
 
 def test_overflow_is_an_infinite_error():

@@ -8,6 +8,8 @@ from journeylab.studies.exp9_router_gradients.compute import compute, time_forms
 from journeylab.studies.exp9_router_gradients.document import CODE, chosen_by_gumbel, run
 from journeylab.studies.exp9_router_gradients.settings import TRAINED, Computation
 
+from ..gathering import values_of
+
 
 @pytest.fixture(scope="module")
 def certificates() -> pd.DataFrame:
@@ -15,10 +17,7 @@ def certificates() -> pd.DataFrame:
 
 
 def largest(table, metric, **where):
-    rows = table[table["metric"] == metric]
-    for column, level in where.items():
-        rows = rows[rows[column] == level]
-    return rows["value"].max()
+    return values_of(table, metric, **where).max()
 
 
 def test_certificates_hold_and_their_controls_do_not(certificates):

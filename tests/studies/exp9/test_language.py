@@ -22,6 +22,7 @@ from journeylab.studies.exp9_router_gradients.settings import Data, Evaluation, 
 from journeylab.training import train
 
 from ...models.encoder_layer import encoder_layer
+from ..gathering import values_of
 
 VARIANTS = ("straight-through", "gumbel-0.5", "annealing", "soft")
 STEPS = 30
@@ -73,11 +74,7 @@ def drawn(problem, step=1):
 
 
 def value(table, metric, **where):
-    rows = table[table["metric"] == metric]
-    for name, level in where.items():
-        rows = rows[rows[name] == level]
-    [single] = rows["value"]
-    return single
+    return values_of(table, metric, **where).item()
 
 
 def test_noise_is_drawn_per_step_and_layer_for_estimators_that_use_it(make):
