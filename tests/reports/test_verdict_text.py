@@ -250,11 +250,6 @@ def test_an_explanation_of_solving_seeds_speaks_of_shares(trained):
     assert not re.search("median effect|ordered difference|from the margin", text)
 
 
-def test_a_withheld_row_opens_with_that_word():
-    assert opening(row("exp7.1", None, withheld=GATE)) == "Withheld"
-    assert opening(effect("exp7.s1", None, VALUES)) == "Secondary, not judged"
-
-
 def test_a_run_prints_by_its_labels_and_leaves_out_an_empty_one():
     labels, arms = {"B": "B (MLM)"}, {"7a": "all templates", "native": ""}
     assert run_text("7a", "B", labels, arms) == "B (MLM), all templates"

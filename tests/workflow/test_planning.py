@@ -128,10 +128,6 @@ def test_the_first_seed_can_be_set() -> None:
     assert "characters/A/seeds-40-51" in plan.jobs("exp7")
 
 
-def test_more_seeds_add_chunks_and_keep_the_others() -> None:
-    assert set(planned(seeds=12).jobs("exp7")) < set(planned(seeds=16).jobs("exp7"))
-
-
 def test_a_report_prints_the_verdicts_of_the_previous_revision(tmp_path: Path) -> None:
     shutil.copytree(CLAIMS, tmp_path / "claims")
     register = tmp_path / "claims/exp5.yaml"
