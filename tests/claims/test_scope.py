@@ -77,6 +77,7 @@ def test_points_give_the_verdict_and_its_words(effects, word, text):
     ]
     assert [point.verdict for point in row.scope] == expected
     assert (row.verdict, row.effect, row.n) == (word, None, 24 if None in effects else 12)
+    assert row.state == ("settled" if word == "inconclusive" else "decided")
     assert text in sentence(row)
     assert (opening(row) == "It depends") == (word == "depends")
 
@@ -107,6 +108,7 @@ def test_a_failed_gate_withholds_its_point():
         (verdict,) = judged(register, planted(*effects)).verdicts
         assert [point.state for point in verdict.scope] == ["withheld", "decided", "decided"]
         assert (verdict.verdict, verdict.scope[0].verdict) == (word, None)
+        assert verdict.state == ("withheld" if word == "inconclusive" else "decided")
     closed = {name: gate.replace(">= 0", ">= 0.9") for name, gate in GATE.items()}
     closed["learned-8"] = GATE["learned-8"]
     (verdict,) = judged(registered(row, gates=closed), planted(0.3, 0.3, 0.3)).verdicts

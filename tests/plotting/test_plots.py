@@ -224,7 +224,7 @@ def claims(*verdicts: Row) -> StudyRows:
 
 
 STATES = [("supported", "decided"), ("refuted", "decided"), (None, "withheld")]
-STATES += [("inconclusive", "settled"), ("inconclusive", "open")]
+STATES += [("inconclusive", "settled"), ("inconclusive", "open"), ("depends", "decided")]
 
 
 def looked(*ends: int):
@@ -236,16 +236,16 @@ def looked(*ends: int):
 
 
 def test_every_judged_claim_has_a_marker_where_its_looks_ended():
-    ends = [12, 16, 12, 12, 20]
+    ends = [12, 16, 12, 12, 20, 16]
     with styled():
         [axes] = stopping(looked(*ends)).axes
     [markers] = [each for each in axes.collections if isinstance(each, PathCollection)]
     assert markers.get_offsets().tolist() == [[n, row] for row, n in enumerate(ends)]
-    assert len({color.tobytes() for color in markers.get_facecolors()}) == 5
-    assert len({path.vertices.tobytes() for path in markers.get_paths()}) == 5
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == [f"1.{i}" for i in range(1, 6)]
+    assert len({color.tobytes() for color in markers.get_facecolors()}) == 6
+    assert len({path.vertices.tobytes() for path in markers.get_paths()}) == 6
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [f"1.{i}" for i in range(1, 7)]
     assert list(axes.get_xticks()) == [12, 16, 20]
-    words = ["✓ supported", "✗ refuted", "withheld", "settled", "open"]
+    words = ["✓ supported", "✗ refuted", "withheld", "settled", "open", "↔ depends"]
     assert [text.get_text() for text in axes.texts] == words
 
 
@@ -257,7 +257,7 @@ def test_looks_without_a_sequence_are_not_drawn():
 def test_the_figure_of_looks_is_the_same_file(tmp_path):
     for name in ("a", "b"):
         with styled():
-            save(stopping(looked(12, 16, 12, 12, 20)), tmp_path / f"{name}.pdf")
+            save(stopping(looked(12, 16, 12, 12, 20, 16)), tmp_path / f"{name}.pdf")
     assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
 
 

@@ -182,7 +182,7 @@ def judge_look(
 
 def _state_of(stops: Sequence[_Stop]) -> State:
     """The state of a row: the first of these that a point of its scope has."""
-    order: tuple[State, ...] = ("open", "decided", "settled", "withheld")
+    order: tuple[State, ...] = ("open", "settled", "withheld", "decided")
     return min((stop.state for stop in stops), key=order.index)
 
 
@@ -279,6 +279,7 @@ def _over_scope(claim: Criterion, points: Sequence[Verdict], state: State) -> Ve
         word = points[0].verdict
     elif {"supported", "refuted"} <= words:
         word = "depends"
+        state = state if state == "open" else "decided"
     failed = {gate.gate: gate for point in points for gate in point.failed_gates}
     distances = [point.detectable for point in points if point.detectable is not None]
     return Verdict(

@@ -9,7 +9,7 @@ from journeylab.plotting.style import SMALLEST, styles
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.verdicts import tag
 
-_ENDS = ("supported", "refuted", "withheld", "settled", "open")
+_ENDS = ("supported", "refuted", "withheld", "settled", "open", "depends")
 
 
 def stopping(study: StudyRows) -> Figure | None:
