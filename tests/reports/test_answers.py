@@ -32,6 +32,7 @@ def example() -> tuple[str, str, str]:
     """A study with a refuted row that has a negative effect over seeds, and an inconclusive one."""
     for study in filter(is_current, discover()):
         rows = [row for row in recorded(study).judged if row.kind != "exact" and not row.solves]
+        rows = [row for row in rows if row.effect is not None]  # that of a scope is of its points
         refuted = [r.id for r in rows if r.word == "refuted" and r.effect < 0 and not r.parts]
         open_ = [row.id for row in rows if row.word == "inconclusive"]
         if refuted and open_:
