@@ -151,7 +151,9 @@ def _over_scope(claim: Record, claims: Record, table: Cells, looks: StudyLooks) 
     word = "depends" if {"supported", "refuted"} <= set(words) else "inconclusive"
     word = words[0] if len(set(words)) == 1 else word
     states = [row["state"] for row in points]
-    state = next((x for x in ("open", "decided", "settled", "withheld") if x in states), None)
+    state = next((x for x in ("open", "settled", "withheld", "decided") if x in states), None)
+    if word == "depends" and state not in (None, "open"):
+        state = "decided"
     failed = list(dict.fromkeys(gate for row in points for gate in row["failed_gates"]))
     smallest = [row["detectable"] for row in points if row["detectable"] is not None]
     n = max(row["n"] for row in points)
