@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from journeylab import plotting as plot
+from journeylab.claims.schema import SEQUENTIAL
 from journeylab.plotting import RunName, StudyResults
 from journeylab.studies.exp13_published_mixers.settings import FACTORS, WORD_TASKS, Data
 from journeylab.studies.exp13_published_mixers.shortcuts import floor
@@ -30,7 +31,7 @@ from journeylab.studies.exp13_published_mixers.tables import (
 
 STATE, MEMORY = "A5", "associative"
 _LINE, _UNTRAINED = "#202020", "#e9e9e9"
-_FITS = 10
+_FITS = 8
 """Characters that fit into a field; longer texts are printed smaller."""
 
 
@@ -48,8 +49,8 @@ def draw_solved(results: StudyResults) -> Figure | None:
             if not of:
                 continue
             failed = results.failures(*run)
-            text = f"{near}/{of}" + (f" ({far})" if near or not failed else "")
-            text += f" ✗{failed}" if failed else ""
+            text = str(near) if of == SEQUENTIAL[0] else f"{near}/{of}"
+            text += (f" ({far})" if far else "") + (f" ✗{failed}" if failed else "")
             steps = results.settings.resolve(*run).settings["training"]["steps"]
             text += "*" if steps == LONGER else ""
             shares[row, column] = near / of
@@ -59,7 +60,7 @@ def draw_solved(results: StudyResults) -> Figure | None:
     _shade(axes, pd.DataFrame(shares, [LABELS[variant] for variant in variants], heads), variants)
     axes.add_patch(Rectangle((len(arms), 0), 1, len(variants), color="white", zorder=0.5))
     axes.tick_params(labeltop=True, labelbottom=False)
-    axes.tick_params(axis="x", labelsize=6)
+    axes.tick_params(axis="x", labelsize=plot.SMALLEST)
     axes.tick_params(axis="y", labelrotation=0)
     return figure
 
@@ -69,7 +70,8 @@ def draw_length(results: StudyResults) -> Figure | None:
     arms, variants = tasks(results), mechanisms(results)
     if not variants:
         return None
-    columns, width = [(arm, times) for arm in arms for times in FACTORS], len(FACTORS)
+    ends = FACTORS[0], FACTORS[-1]
+    columns, width = [(arm, times) for arm in arms for times in ends], len(ends)
     shares: list[list[float | None]] = [
         [float(results.values("accuracy", (a, v), times=t).median()) for a, t in columns]
         for v in variants
@@ -89,15 +91,11 @@ def draw_length(results: StudyResults) -> Figure | None:
     axes.tick_params(labelrotation=0)
     for i, (arm, name) in enumerate(arms.items()):
         middle = (i + 0.5) * width
-        axes.text(middle, -0.25, name, ha="center", va="bottom", fontsize=6.5)
+        axes.text(middle, -0.25, name, ha="center", va="bottom", fontsize=plot.SMALLEST)
         axes.axvline(i * width, color=_LINE, linewidth=0.8)
         for row, variant in enumerate(variants):
-            if count := results.failures(arm, variant):
-                # in a corner of the last field if seeds that finished have a value there
-                none = frame.isna().iat[row, i * width]
-                y, align, size = (row + 0.5, "center", 4.5) if none else (row, "top", 3.6)
-                edge = (i + 1) * width - 0.05
-                axes.text(edge, y, f"✗{count}", ha="right", va=align, fontsize=size)
+            if results.failures(arm, variant) and frame.isna().iat[row, i * width]:
+                _write(axes, middle - 0.5, row, "failed", 0.0)
     return figure
 
 
@@ -114,7 +112,7 @@ def _shade(axes: Axes, shares: pd.DataFrame, variants: list[str]) -> None:
 
 
 def _write(
-    axes: Axes, column: int, row: int, text: str, share: float, run: RunName | None = None
+    axes: Axes, column: float, row: int, text: str, share: float, run: RunName | None = None
 ) -> None:
     """A field's text, white on dark fields, and bold for a searched run."""
     axes.text(
@@ -123,7 +121,7 @@ def _write(
         text,
         ha="center",
         va="center",
-        fontsize=5.2 * min(1.0, _FITS / max(len(text), 1)),
+        fontsize=plot.SMALLEST * min(1.0, _FITS / max(len(text), 1)),
         color="white" if share > 0.6 else _LINE,
         weight="bold" if run in SEARCHED else "normal",
     )
