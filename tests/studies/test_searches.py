@@ -18,7 +18,6 @@ STUDIES, CLAIMS = configured().studies, registered().studies
 SCALES = {
     **dict.fromkeys(("exp1", "exp2", "exp3", "exp4"), "initial_scale"),
     "exp6": "spread",
-    "exp12": "embedding_scale",
     **dict.fromkeys(("exp8", "exp13"), "scale"),
 }
 """Study → the setting of its models that trials.csv calls the scale."""
@@ -32,8 +31,6 @@ TIES = {
     **{"exp1": -0.01, "exp2": -0.01, "exp4": 0.005, "exp8": 0.0, "exp9": 0.001, "exp13": 0.02},
 }
 """Study → how much worse than the best the chosen value may be; below 0, high values are better."""
-WITHIN = {"exp12": 0.01}
-"""The same, as a share of the smallest value."""
 MORE_SEEDS = {("exp1", "S3", "toral-product")}
 """Chosen on more seeds than those of the table."""
 
@@ -73,8 +70,6 @@ def test_a_run_has_the_settings_that_the_search_chose(study: str) -> None:
                 assert job["training"]["steps"] == point.steps, run
             if study == "exp13":
                 assert point.case.startswith(str(job["model"]["layers"])), run
-            if study == "exp12":
-                assert job["model"]["output_scale"] == {0.02: 5.0, 1.0: 1.0}[point.scale], run
             if study == "exp8" and point.note:
                 assert point.note == f"waves {job['model']['waves']:g}", run
 
@@ -87,16 +82,15 @@ def test_every_estimator_of_routers_has_the_settings_that_the_search_chose() -> 
     assert found == {name: (of["scale"], of["rate"]) for name, of in tuned.items()}
 
 
-@pytest.mark.parametrize("study", [*TIES, *WITHIN])
+@pytest.mark.parametrize("study", TIES)
 def test_no_trial_is_better_than_the_chosen_one_by_more_than_a_tie(study: str) -> None:
     for run, tried in trials(study).groupby(["arm", "variant", "case", "steps", "note"]):
         marked = tried.loc[tried["chosen"] == "*", "value"]
         if marked.empty or (study, *run[:2]) in MORE_SEEDS:
             continue
-        sign = -1 if TIES.get(study, 0) < 0 else 1
+        sign = -1 if TIES[study] < 0 else 1
         best = float((sign * tried["value"]).min())
-        tie = abs(TIES[study]) if study in TIES else WITHIN[study] * best + 0.005
-        assert sign * marked.item() <= best + tie + 1e-9, run
+        assert sign * marked.item() <= best + abs(TIES[study]) + 1e-9, run
 
 
 @pytest.mark.parametrize("study", ["exp2", "exp4"])

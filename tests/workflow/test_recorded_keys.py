@@ -28,7 +28,7 @@ RECORDED = Path(__file__).with_name("recorded_keys.json")
 RELEASE = "265e1053b350213f0a53622c770502e5de3d9fd9"
 """The commit of version 1.1.0, whose registers are compared with today's."""
 HISTORY = History(PROJECT / "claims")
-REVISED = {"exp7"}
+REVISED = {"exp7", "exp12"}
 """Studies that have been revised since."""
 NO_RUNS = "none of the runs that it reads is there"
 UNCOMMITTED = "with uncommitted changes outside the register"

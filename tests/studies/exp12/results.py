@@ -12,7 +12,7 @@ from ..gathering import gather, of_seed
 SETTINGS = configured().studies["exp12"]
 RUNS = list(SETTINGS.trained())
 SEEDS = 3
-ENTITIES = {"k1": 45, "k10": 450, "unseen": 450}
+ENTITIES = {"k1": 45, "split": 45}
 """Entities by the last part of an arm's name; 135 in the others."""
 QUANTITIES = ("person", "town", "facts", "transfer facts", "generalisation facts")
 
@@ -31,7 +31,10 @@ def make_results() -> StudyResults:
             for tier, hits in (("T1", 0.97), ("T2", 0.6), ("T3", 0.2)):
                 rows.append(run | {"metric": "floor_marginal", "tier": tier, "value": 0.1})
                 native = SPECS[variant].kg == "native"
-                for form, template in (("text", 0), ("text", 1), *([("kg", None)] * native)):
+                for form, template in (
+                    *(("text", each) for each in (0, 1, 2)),
+                    *([("kg", None)] * native),
+                ):
                     levels = {"tier": tier, "format": form, "template": template}
                     levels |= {"metric": "hits@1", "candidates": "all"}
                     rows.append(run | levels | {"value": hits + rng.uniform(-0.05, 0.03)})
