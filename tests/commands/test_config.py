@@ -18,10 +18,11 @@ RUNS = {
     "exp2/witness/rope": {"computed": "computed: witness", "data.sizes": "sizes: ["},
     "exp6/decaying-toral-scores/separable": {"training.steps": "steps: 2000", "fit": "fit: scores"},
     "exp7/words/B": {"data.worlds": "words, data: {", "data.cities": "cities: 10"},
-    "exp12/size-k1/A": {
-        "training.learning_rate": "variants: { A:",
-        "data.k": "k1: { data: { k: 1 }",
+    "exp12/unscaled-k1/A": {
+        "training.learning_rate": "k1: { data: {",
+        "data.k": "k1: { data: {",
     },
+    "exp12/size-k3/A-tail": {"training.learning_rate": "A-tail: { training:"},
     "exp13/A5/mamba3": {"training.steps": "&four-times", "model.scale": "mamba3: {"},
 }
 """Runs, and what stands in the lines of some of their settings."""

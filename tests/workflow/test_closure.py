@@ -32,7 +32,7 @@ KEPT = {
     "exp9": {"training": ["annealing"], "language": ["soft"]},
     "exp10": {"degree": ["sum"], "audit": ["example"]},
     "exp11": {"string-double": ["sabag"], "sign": ["all"]},
-    "exp12": {"unseen": ["A"], "certificates": ["cache"]},
+    "exp12": {"split": ["A"], "certificates": ["cache"]},
     "exp13": {"parity": ["rope"], "certificates": ["orders"]},
 }
 """A run that is trained and one that is computed, of each study."""
