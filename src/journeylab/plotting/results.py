@@ -169,7 +169,7 @@ class StudyResults:
             single = {name: level for name, level in where.items() if isinstance(level, str | int)}
             levels = pd.DataFrame([single]).drop(columns=list(chosen), errors="ignore")
         failed = _having(self.failed, chosen).merge(levels, how="cross")
-        rows = pd.concat([rows, failed], ignore_index=True) if len(failed) else rows.reset_index()
+        rows = pd.concat([rows, failed] if len(failed) else [rows], ignore_index=True)
         rows = rows.assign(
             value=rows["value"].replace([np.inf, -np.inf], np.nan),
             data=_in_order(rows["arm"], self.arms),

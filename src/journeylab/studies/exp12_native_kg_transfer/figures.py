@@ -10,17 +10,15 @@ from journeylab.plotting import StudyResults
 from journeylab.studies.exp12_native_kg_transfer.tables import numbers, tabulate
 
 
-def mean_over_templates(results: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
-    """A row for each run, seed and tier."""
-    del results
-    by = [name for name in rows if name not in ("index", "template", "value")]
+def mean_over_templates(_: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
+    """The mean over templates of each run, seed and tier."""
+    by = [name for name in rows if name not in ("template", "value")]
     means = rows.groupby(by, observed=True, dropna=False, sort=False)["value"]
     return means.mean().reset_index()
 
 
-def _bounds(results: StudyResults, title: Any, rows: pd.DataFrame) -> plot.Lines:
+def _bounds(results: StudyResults, title: Any, _: pd.DataFrame) -> plot.Lines:
     """The gate at tier 1."""
-    del rows
     return {"gate": gate_of(results) if title == TIER_TITLES["T1"] else None}
 
 
