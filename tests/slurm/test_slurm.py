@@ -244,6 +244,20 @@ def test_a_held_job_is_named_and_goes_on_when_it_is_released(submitting: Submitt
     assert process.wait(timeout=300) == 0, submitting.output
 
 
+def test_jobs_that_wait_for_drained_nodes_say_so_once_and_go_on(submitting: Submitting) -> None:
+    cluster, nodes = submitting.cluster, f"nodename={','.join(NODES)}"
+    cluster.run("scontrol", "update", nodes, "state=drain", "reason=a test")
+    try:
+        process = submitting.start(COMPUTED)
+        output = submitting.copy.path / "output"
+        wait_for(lambda: "sinfo -R says why" in submitting.output, process, output)
+        time.sleep(5)
+    finally:
+        cluster.run("scontrol", "update", nodes, "state=resume")
+    assert process.wait(timeout=300) == 0, submitting.output
+    assert submitting.output.count("jobs wait, SLURM says: Nodes required for job are DOWN") == 1
+
+
 def test_looks_submit_only_the_runs_that_open_claims_read(cluster: Cluster, tmp_path: Path) -> None:
     work = Submitting(plant(tmp_path / "project"), cluster)
     try:

@@ -1,6 +1,7 @@
 """Daemons of SLURM that are away at a random moment of 40 jobs: all end well, and it is said.
 
-SLURM holds a job that it could not launch meanwhile; the command that is printed releases it.
+SLURM holds a job that it could not launch meanwhile; the command that is printed releases it. It
+may then drain the nodes where the job had been, and the test resumes them when that is printed.
 
 An outage lasts half a minute; `JOURNEYLAB_OUTAGE=300` asks for five.
 """
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from slurm_cluster import Cluster, end
+from slurm_cluster import NODES, Cluster, end
 
 from ..slurm.conftest import PROFILE, Submitting, cluster  # noqa: F401
 from ..slurm.test_slurm import wait_for
@@ -33,6 +34,7 @@ PAIRS = [
 """The daemon that is away, and the command that asks for the status of jobs."""
 HELD = re.compile(r"scontrol release (\d+) lets it run")
 """The command that the output names for a job that SLURM holds."""
+DRAINED = "sinfo -R says why"
 TARGET = f"results/{STUDY}/verdicts.json"
 
 pytestmark = [torture, pytest.mark.timeout(1200 + 2 * SECONDS), pytest.mark.usefixtures("commands")]
@@ -76,11 +78,14 @@ def test_an_outage_loses_no_job(
             time.sleep(SECONDS)
         finally:
             cluster.restart(daemon)
-        deadline, released = time.monotonic() + 1000, set[str]()
+        deadline, released, resumed = time.monotonic() + 1000, set[str](), 0
         while process.poll() is None and time.monotonic() < deadline:
             for job in set(HELD.findall(work.output)) - released:
                 cluster.run("scontrol", "release", job)
                 released.add(job)
+            if work.output.count(DRAINED) > resumed:
+                cluster.run("scontrol", "update", f"nodename={','.join(NODES)}", "state=resume")
+                resumed += 1
             time.sleep(1)
         assert process.poll() == 0, work.output
     finally:

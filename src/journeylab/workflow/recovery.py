@@ -147,6 +147,11 @@ def is_held(reason: str) -> bool:
     return "held" in reason.lower() or "JobHold" in reason
 
 
+def lacks_nodes(reason: str) -> bool:
+    """Whether a job waits for nodes or a partition that are down: ReqNodeNotAvail, NodeDown, …"""
+    return any(word in reason for word in ("DOWN, DRAINED", "NotAvail", "NodeDown", "PartitionDown"))
+
+
 def held_job(job: str, reason: str) -> str:
     """What to do about a job that waits until somebody releases it."""
     return (

@@ -26,7 +26,7 @@ from snakemake_interface_executor_plugins.executors.base import (  # type: ignor
 )
 
 from journeylab.wording.typography import roughly
-from journeylab.workflow.recovery import held_job, is_held
+from journeylab.workflow.recovery import held_job, is_held, lacks_nodes
 
 FAILED = (
     *("BOOT_FAIL", "CANCELLED", "DEADLINE", "ERROR", "FAILED", "NODE_FAIL"),
@@ -54,7 +54,7 @@ def keep_polling(executor: Any, seconds: float) -> None:
     Its own polls grow rarer while no job ends, and it forgets all jobs when one poll fails: the
     workflow would then wait for ever. A submission that SLURM did not take is repeated later.
     """
-    vars(executor).update(seconds=seconds, sent={}, ended=set(), unsent=[], held=set(), failures=0)
+    vars(executor).update(seconds=seconds, sent={}, ended=set(), unsent=[], waits=set(), failures=0)
     vars(executor).update(stopped=False, warned=False, reasons={}, next_reasons=0.0)
     executor.__class__ = _persistent(type(executor))
 
@@ -66,7 +66,7 @@ def _persistent(kind: Any) -> Any:
         sent: dict[str, float]  # when each job was submitted
         ended: set[str]
         unsent: list[Any]
-        held: set[str]
+        waits: set[str]  # what was said of jobs that wait for somebody
         failures: int  # polls in a row without an answer
         since: float
         reasons: dict[str, str]  # why jobs wait, where sacct tells states
@@ -87,13 +87,21 @@ def _persistent(kind: Any) -> Any:
         async def check_active_jobs(self, active: list[Any]) -> AsyncIterator[Any]:
             """Report the jobs that ended, yield the others; all if SLURM does not answer."""
             states = await self._read_states() if active or self.unsent else {}
+            waits = set()
             for job in active:
                 state, reason = (states or {}).get(job.external_jobid, ("", ""))
                 if states is None or not self._ends(job, state):
-                    self._warn_if_held(job, reason)
+                    if is_held(reason):
+                        waits.add(f"{job.job.output[0]}: {held_job(job.external_jobid, reason)}")
+                    elif lacks_nodes(reason):
+                        waits.add(f"jobs wait, SLURM says: {reason}; sinfo -R says why")
                     yield job
                 else:
                     self.ended.add(job.external_jobid)
+            if states is not None:
+                for text in sorted(waits - self.waits):
+                    self.logger.warning(text)
+                self.waits = waits
 
         def _ends(self, job: Any, state: str) -> bool:
             """Whether a job has ended in this state, which is then reported."""
@@ -121,14 +129,6 @@ def _persistent(kind: Any) -> Any:
             sent = self.sent[job.external_jobid] - SECONDS_OF_CLOCKS
             files = map(Path, job.job.output)
             return all(file.exists() and file.stat().st_mtime > sent for file in files)
-
-        def _warn_if_held(self, job: Any, reason: str) -> None:
-            number = job.external_jobid
-            if not is_held(reason):
-                self.held.discard(number)
-            elif number not in self.held:
-                self.held.add(number)
-                self.logger.warning(f"{job.job.output[0]}: {held_job(number, reason)}")
 
         async def _read_states(self) -> dict[str, tuple[str, str]] | None:
             """The state and the reason to wait of each job; None if they cannot be read."""
