@@ -252,14 +252,15 @@ def _interval(
 
 
 def plain_ticks(axes: Axes) -> None:
-    """Plain numbers on logarithmic axes of less than three decades, where powers are too few."""
+    """Numbers on logarithmic axes without small exponents; more than powers below three decades."""
     for axis in (axes.xaxis, axes.yaxis):
-        low, high = axis.get_view_interval()
-        if axis.get_scale() == "log" and high < 1000 * low:
-            shown = (1, 1.5, 2, 3, 4, 5, 7) if high < 20 * low else (1, 3)
-            axis.set_major_locator(LogLocator(subs=shown, numticks=15))
+        if axis.get_scale() == "log":
             axis.set_major_formatter("{x:g}")
-            axis.set_minor_locator(NullLocator())
+            low, high = axis.get_view_interval()
+            if high < 1000 * low:
+                shown = (1, 1.5, 2, 3, 4, 5, 7) if high < 20 * low else (1, 3)
+                axis.set_major_locator(LogLocator(subs=shown, numticks=15))
+                axis.set_minor_locator(NullLocator())
 
 
 def label_right(axes: Axes, height: float, text: str) -> None:
