@@ -18,13 +18,15 @@ STATEMENTS = "statements.yaml"
 class Statement(Frozen):
     """What a document says in a ``section``: ``claims`` test it, or ``untested`` says why not.
 
-    A statement may have both, if claims test a part of it.
+    A statement may have both, if claims test a part of it. ``arguable`` is what a reader may hold
+    against a verdict, with the answer.
     """
 
     section: str
     says: str
     claims: tuple[str, ...] = ()
     untested: str = ""
+    arguable: str = ""
 
     @model_validator(mode="after")
     def _is_tested_or_says_why_not(self) -> Self:

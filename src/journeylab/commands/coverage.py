@@ -12,9 +12,9 @@ from journeylab.commands.results import CLAIMS, current_register
 from journeylab.wording.verdicts import capital
 
 LEGEND = (
-    "Every checkable statement of the source documents, by section, with the claims that test it. "
+    "The checkable statements of the source documents, by section, with the claims that test them. "
     "D: judged as the document states it; the others are corrected. An s in the number: a "
-    "secondary measurement."
+    "secondary measurement. Arguable: what can be held against a verdict."
 )
 
 
@@ -38,6 +38,8 @@ def _tests(statement: Statement, known: Mapping[str, Claim]) -> Iterator[str]:
         yield ", ".join(f"{name}{_mark(known[name])}" for name in statement.claims)
     if statement.untested:
         yield f"not tested: {statement.untested}"
+    if statement.arguable:
+        yield f"arguable: {statement.arguable}"
 
 
 def _mark(claim: Claim) -> str:
