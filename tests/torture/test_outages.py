@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from slurm_cluster import NODES, Cluster, end
+from slurm_cluster import Cluster, end
 
 from ..slurm.conftest import PROFILE, Submitting, cluster  # noqa: F401
 from ..slurm.test_slurm import wait_for
@@ -34,7 +34,6 @@ PAIRS = [
 """The daemon that is away, and the command that asks for the status of jobs."""
 HELD = re.compile(r"scontrol release (\d+) lets it run")
 """The command that the output names for a job that SLURM holds."""
-DRAINED = "sinfo -R says why"
 TARGET = f"results/{STUDY}/verdicts.json"
 
 pytestmark = [torture, pytest.mark.timeout(1200 + 2 * SECONDS), pytest.mark.usefixtures("commands")]
@@ -78,14 +77,14 @@ def test_an_outage_loses_no_job(
             time.sleep(SECONDS)
         finally:
             cluster.restart(daemon)
-        deadline, released, resumed = time.monotonic() + 1000, set[str](), 0
+        deadline, released = time.monotonic() + 1000, set[str]()
         while process.poll() is None and time.monotonic() < deadline:
             for job in set(HELD.findall(work.output)) - released:
                 cluster.run("scontrol", "release", job)
                 released.add(job)
-            if work.output.count(DRAINED) > resumed:
-                cluster.run("scontrol", "update", f"nodename={','.join(NODES)}", "state=resume")
-                resumed += 1
+            drained = cluster.states() if "sinfo -R says why" in work.output else {}
+            for node in [node for node, state in drained.items() if state.startswith("dr")]:
+                cluster.run("scontrol", "update", f"nodename={node}", "state=resume")
             time.sleep(1)
         assert process.poll() == 0, work.output
     finally:
