@@ -10,6 +10,7 @@ which the run works.
 import atexit
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -149,7 +150,7 @@ def is_held(reason: str) -> bool:
 
 def lacks_nodes(reason: str) -> bool:
     """Whether a job waits for nodes or a partition that are down: ReqNodeNotAvail, NodeDown, …"""
-    return any(word in reason for word in ("DOWN, DRAINED", "NotAvail", "NodeDown", "PartitionDown"))
+    return re.search("DOWN, DRAINED|NotAvail|NodeDown|PartitionDown", reason) is not None
 
 
 def held_job(job: str, reason: str) -> str:
