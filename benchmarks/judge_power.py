@@ -75,7 +75,7 @@ def power(beyond: float, by: Rule, *, either: bool = True) -> tuple[float, float
 
 
 def power_table() -> str:
-    """The table of docs/judge.md: P(decided), mean seeds."""
+    """The printed table: P(decided), mean seeds."""
     heads = " | ".join(f"M = {tails}" for tails in TAILS)
     lines = [f"| P(seed beyond) | {heads} |", f"|{' --- |' * (len(TAILS) + 1)}"]
     for beyond in BEYOND:
