@@ -36,8 +36,8 @@ from journeylab.claims.statistics import interval_rank
 from journeylab.records.files import MEASUREMENTS
 
 PROJECT = Path(__file__).parents[2]
-EVIDENCE = sorted(path.name for path in (PROJECT / "evidence").iterdir())
 EVIDENCE = sorted(path.name for path in (PROJECT / "evidence").glob("exp*"))
+
 schedules = st.lists(st.integers(1, 6), min_size=1, max_size=6).map(
     lambda steps: tuple(int(n) for n in np.cumsum(steps))
 )
