@@ -1,6 +1,6 @@
 """How often the judge decides a claim, after how many seeds, and how often it is wrong.
 
-    python benchmarks/judge_power.py          # exact
+    python benchmarks/judge_power.py          # the table of power, exact
     python benchmarks/run.py --only judge     # the share of studies with a wrong verdict, simulated
 
 Both use the looks of ``claims/looks.yaml`` and the ranks of the judge, but count seeds themselves;
