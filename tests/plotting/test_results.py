@@ -111,7 +111,7 @@ def test_names_in_print_stand_in_their_order_and_others_are_counted() -> None:
     assert list(rows["data"].cat.categories) == ["ten", "N9"]
     assert list(rows["run"].cat.categories) == ["a line, ten", "one layer, N9", "a line, N9"]
     assert list(results.styles) == ["one layer", "a line"]
-    assert results.present() == [("N10", "linear"), ("N9", "hidden"), ("N9", "linear")]
+    assert results.present == [("N10", "linear"), ("N9", "hidden"), ("N9", "linear")]
 
 
 def test_summaries_have_one_format() -> None:

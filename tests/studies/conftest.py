@@ -67,7 +67,7 @@ def failing_of(results_of: Callable[[str], StudyResults]) -> Callable[[str], Stu
     def make(study: str) -> StudyResults:
         results = results_of(study)
         runs = []
-        for count, run in enumerate(results.present(), start=1):
+        for count, run in enumerate(results.present, start=1):
             seeds = tuple(SimpleNamespace(seed=9000 + i, status="failed") for i in range(count))
             runs.append(SimpleNamespace(arm=run[0], variant=run[1], seeds=seeds))
         return replace(results, runs=tuple(runs))

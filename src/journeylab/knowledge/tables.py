@@ -60,7 +60,7 @@ def hits_table(
     which only native models have.
     """
     rows = []
-    for run in results.present():
+    for run in results.present:
         arm, label = results.arms.get(run[0], run[0]), results.labels.get(run[1], run[1])
         named = {head: label if head == "Model" else arm for head in heads}
         rows.append(named | tier_cells(results, run, own(run)))

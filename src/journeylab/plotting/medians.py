@@ -30,7 +30,7 @@ def medians(
     The cell of the run axial/discrete below “Held-out” has the key ``axial-discrete.held-out``.
     Raises ValueError if there are several values of a seed in a cell.
     """
-    trained = [arm for arm, _ in results.present()] or list(results.arms)
+    trained = [arm for arm, _ in results.present] or list(results.arms)
     known: dict[tuple[str, ...], dict[str, str]] = {}
     numbers: dict[str, float] = {}
     for head, (metric, where) in columns.items():

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -48,6 +48,13 @@ def median_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, floa
     return float(low), float(high)
 
 
+class _Grid(sns.FacetGrid):  # type: ignore[misc]  # seaborn has no types
+    """A grid without a first layout of seaborn's: the figure's engine makes the only one."""
+
+    def tight_layout(self, *_: Any, **__: Any) -> Self:
+        return self
+
+
 def facets(
     rows: pd.DataFrame, height: float, x: str = "", y: str = "", **options: Any
 ) -> tuple[Figure, dict[Any, Panel]]:
@@ -59,7 +66,7 @@ def facets(
     """
     if "col_wrap" in options:
         options["col_wrap"] = min(options["col_wrap"], rows[options["col"]].nunique())
-    grid = sns.FacetGrid(rows, despine=False, **options)
+    grid = _Grid(rows, despine=False, **options)
     plt.close(grid.figure)
     down = len(np.unique([each.get_subplotspec().rowspan.start for each in grid.axes.flat]))
     grid.figure.set(layout_engine="constrained", size_inches=(TEXT, down * height + 0.3))

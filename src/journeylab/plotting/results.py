@@ -79,6 +79,7 @@ class StudyResults:
         """The number of failed seeds of a variant."""
         return len(_having(self.failed, {"arm": arm, "variant": variant}))
 
+    @cached_property
     def present(self) -> list[RunName]:
         """The trained runs that were measured or failed, in order."""
         known = pd.concat([self.measurements[_RUN[:2]], self.failed[_RUN[:2]]]).drop_duplicates()
@@ -93,7 +94,7 @@ class StudyResults:
 
     def trained(self, arms: Collection[str]) -> list[str]:
         """The arms among ``arms`` that trained any variant, in order."""
-        return list(dict.fromkeys(arm for arm, _ in self.present() if arm in arms))
+        return list(dict.fromkeys(arm for arm, _ in self.present if arm in arms))
 
     def arms_of(self, kind: type[Kind]) -> dict[str, Kind]:
         """The arms of the settings that are of one type, by name."""
@@ -113,9 +114,16 @@ class StudyResults:
             )
         return rows
 
+    @cached_property
+    def _metrics(self) -> dict[str, pd.DataFrame]:
+        return {str(metric): rows for metric, rows in self.measurements.groupby("metric")}
+
+    def _measured(self, metric: str) -> pd.DataFrame:
+        return self._metrics.get(metric, self.measurements[:0])
+
     def pool(self, metric: str, **where: Level) -> pd.DataFrame:
         """The measurements of a metric in all arms whose columns have the given values."""
-        return _having(self.measurements, {"metric": metric, **where})
+        return _having(self._measured(metric), where)
 
     def values(self, metric: str, run: RunName, **where: Level) -> "pd.Series[float]":
         """A metric of a run: a value per finished seed, in the order of seeds."""
@@ -133,7 +141,7 @@ class StudyResults:
         Columns ``data``, ``model`` and ``run`` hold the printed names of arm, variant and both, as
         ordered categories. Infinite values become NaN.
         """
-        return self._in_print(self.measurements, {"metric": metric, **where})
+        return self._in_print(self._measured(metric), where)
 
     def paired(self, metric: str, reference: RunName, **where: Level) -> pd.DataFrame:
         """:meth:`tidy` of all other runs, less the value of the ``reference`` at the same seed.
@@ -222,12 +230,13 @@ def table(
 
 
 def _having(rows: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:
+    kept = np.full(len(rows), fill_value=True)
     for column, level in where.items():
-        if rows.empty:  # a metric that no run measured has no columns of factors
+        if not kept.any():  # a metric that no run measured has no columns of factors
             break
         levels = [level] if isinstance(level, str) or not isinstance(level, Collection) else level
-        rows = rows[rows[column].isin(list(levels))]
-    return rows
+        kept &= rows[column].isin(list(levels)).to_numpy()
+    return rows[kept]
 
 
 def in_print_order(known: Iterable[str], present: Iterable[str]) -> list[str]:

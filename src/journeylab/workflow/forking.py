@@ -30,8 +30,9 @@ WORTHWHILE: Final = 8
 """The fewest jobs for which a server pays: it takes as long as the start of two or three."""
 LIBRARIES: Final = (
     *("torch", "torch._dynamo", "numpy", "pandas", "pyarrow.parquet", "safetensors.torch"),
-    *("scipy.stats", "mpmath", "matplotlib.pyplot", "seaborn", "typst", "jinja2", "typer"),
-    *("pydantic", "grimp", "yaml"),
+    *("scipy.stats", "mpmath", "matplotlib.pyplot", "matplotlib.backends.backend_pdf"),
+    *("matplotlib.backends.backend_svg", "fontTools.subset", "seaborn", "typst", "jinja2"),
+    *("typer", "pydantic", "grimp", "yaml"),
 )
 """What stages import; an optimiser imports torch._dynamo, which takes 2.6 CPU-seconds."""
 

@@ -129,7 +129,7 @@ def _write(
 
 def on_both(results: StudyResults) -> dict[str, list[str]]:
     """The mechanisms that were trained on both tasks."""
-    present = set(results.present())
+    present = set(results.present)
     both = [name for name in mechanisms(results) if {(STATE, name), (MEMORY, name)} <= present]
     return {"arm": [STATE, MEMORY], "variant": both}
 

@@ -33,7 +33,7 @@ SEARCHED = set(zip(_CHOSEN["arm"], _CHOSEN["variant"], strict=True))
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """Accuracies by length with cost, and ceilings."""
-    trained = FACTORS if results.present() else ()
+    trained = FACTORS if results.present else ()
     accuracies = {f"accuracy-{times}": _accuracies(results, times) for times in trained}
     return accuracies | {"ceilings": _tabulate_ceilings(results)}
 
@@ -44,7 +44,7 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return {
         "solved.threshold": SOLVED,
         "searched": len(SEARCHED),
-        "runs": len(results.present()),
+        "runs": len(results.present),
         "tie": _TIE,
         **{f"solved.{arm}.{name}": f"{n} of {of}" for (arm, name), (n, of) in solved.items()},
     }
@@ -65,7 +65,7 @@ def _accuracies(results: StudyResults, times: int) -> Table:
 
 
 def _accuracy(results: StudyResults, run: RunName, times: int) -> str:
-    trained = run in results.present()
+    trained = run in results.present
     return plot.median(results.values("accuracy", run, times=times), 2) if trained else "–"
 
 
@@ -90,7 +90,7 @@ def tasks(results: StudyResults) -> dict[str, str]:
 
 def mechanisms(results: StudyResults) -> list[str]:
     """The mechanisms that were trained, in the order of print."""
-    present = {variant for _, variant in results.present()}
+    present = {variant for _, variant in results.present}
     return [variant for variant in LABELS if variant in present]
 
 

@@ -38,7 +38,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
     tables = {
         name: _tabulate(results, runs, metrics[name])
         for name, arms in tabulated.items()
-        if (runs := [run for run in results.present() if run[0] in arms])
+        if (runs := [run for run in results.present if run[0] in arms])
     }
     return tables | {"null": _tabulate_null(results)}
 

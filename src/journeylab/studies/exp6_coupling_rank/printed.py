@@ -53,7 +53,7 @@ def tabulate(results: StudyResults) -> dict[str, Table]:
 
 def _accuracies(results: StudyResults) -> pd.DataFrame:
     rows = []
-    for arm, variant in results.present():
+    for arm, variant in results.present:
         sizes = results.pool("parameters", arm=arm, variant=variant)["value"]
         heads = HEADS if variant in STACKED else ()
         size = plot.median(sizes.nsmallest(1), 0) + (" H" if heads else "")
