@@ -32,7 +32,7 @@ FIGURES: plot.Figures = {
         "accuracy",
         lambda results: {"times": 1, **panels.on_both(results)},
         rows=panels.worse_task_first,
-        height=(0.9, 0.2),
+        height=(0.9, 0.25),
         labels=("accuracy", ""),
         lines=panels.floors_of_both,
         hue="data",
