@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from journeylab.config import StudySettings, TrainedArm
+from journeylab.config import StudySettings, TrainedArm, UserError
 from journeylab.plotting import StudyResults, median, summary
 
 from ..made import named
@@ -21,7 +21,8 @@ ROWS = [
 
 def results() -> StudyResults:
     columns = ["arm", "variant", "seed", "metric", "value"]
-    return StudyResults("exp1", StudySettings(), pd.DataFrame(ROWS, columns=columns), named())
+    names = named(metrics={"nothing": "measured in no run"})
+    return StudyResults("exp1", StudySettings(), pd.DataFrame(ROWS, columns=columns), names)
 
 
 def test_rows_of_several_arms_are_pooled_only_on_request() -> None:
@@ -37,6 +38,11 @@ def test_a_single_arm_needs_no_name() -> None:
     assert results().select("nothing", factor="of nothing").empty
     with pytest.raises(KeyError, match="factor"):
         results().select("share", factor="of nothing")
+
+
+def test_a_metric_that_the_study_does_not_have_is_refused() -> None:
+    with pytest.raises(UserError, match=r"exp1: metric 'nothign' is drawn, .*mean 'nothing'"):
+        results().tidy("nothign")
 
 
 def trained(**given) -> StudyResults:
@@ -80,7 +86,8 @@ def test_values_that_are_no_numbers_are_rows_without_a_value() -> None:
 
 
 def test_if_no_seed_finished_every_seed_is_a_row_without_a_value() -> None:
-    results = replace(trained(), measurements=trained().measurements.iloc[:0])
+    known = trained(metrics={"accuracy": "accuracy"})
+    results = replace(known, measurements=known.measurements.iloc[:0])
     rows = results.tidy("accuracy", split="new")
     assert rows[["arm", "variant", "seed", "split"]].to_numpy().tolist() == [
         ["N10", "linear", 1, "new"]

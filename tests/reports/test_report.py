@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pypdfium2
 import pytest
@@ -85,6 +86,15 @@ def test_drawn_files_are_sealed_and_byte_stable(computed, tmp_path):
     assert {"numbers.tex", "figures", "tables"} <= {name.parts[0] for name in names}
     for name in names:
         assert (folder / name).read_bytes() == (again / name).read_bytes(), name
+
+
+def test_a_metric_without_a_printed_name_is_refused(computed, tmp_path):
+    results, _ = computed
+    named = {name: each for name, each in results.names.metrics.items() if name != "growth"}
+    unnamed = replace(results, names=results.names.model_copy(update={"metrics": named}))
+    with pytest.raises(UserError, match=r"names.yaml of exp5: metrics.growth is missing"):
+        draw_results(unnamed, figures, tmp_path, CITED)
+    assert not list(tmp_path.iterdir())
 
 
 def test_every_number_is_a_macro(computed):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from journeylab.config import Labels, StudySettings, TrainedArm
+from journeylab.config import Labels, StudySettings, TrainedArm, UserError, accepted
 from journeylab.plotting.style import Style, styles
 from journeylab.records.runs import RunRecord
 from journeylab.wording.names import StudyNames
@@ -119,7 +119,13 @@ class StudyResults:
         return {str(metric): rows for metric, rows in self.measurements.groupby("metric")}
 
     def _measured(self, metric: str) -> pd.DataFrame:
-        return self._metrics.get(metric, self.measurements[:0])
+        """The measurements of a metric; raises UserError for one that the study does not have."""
+        if metric in self._metrics:
+            return self._metrics[metric]
+        if metric not in self.names.metrics:
+            hint = accepted(metric, self.names.metrics)
+            raise UserError(f"{self.study}: metric {metric!r} is drawn, but is unknown;{hint}")
+        return self.measurements[:0]
 
     def pool(self, metric: str, **where: Level) -> pd.DataFrame:
         """The measurements of a metric in all arms whose columns have the given values."""
@@ -159,9 +165,10 @@ class StudyResults:
 
     def learning(self, metric: str, **where: Level) -> pd.DataFrame:
         """The curves of one metric over ``step``, as :meth:`tidy` has measurements."""
+        levels = {"metric": metric, **where}
         if self.curves is None:  # nothing was trained
-            return self.tidy(metric, **where)[:0].assign(step=())
-        return self._in_print(self.curves, {"metric": metric, **where})
+            return self._in_print(self.measurements[:0], levels)[:0].assign(step=())
+        return self._in_print(self.curves, levels)
 
     def _in_print(self, table: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:
         """The rows of a table with these levels, and a row for every failed seed."""

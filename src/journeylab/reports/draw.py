@@ -49,6 +49,10 @@ def draw_results(
     """
     if results.verdicts is None:
         raise ValueError("a study is drawn after it is judged")
+    measured = set(results.measurements["metric"])
+    if unknown := sorted(measured - results.names.metrics.keys()):
+        where = f"{FILE} of {results.study}: metrics.{unknown[0]} is missing"
+        raise UserError(f"{where}, which is measured; write its printed name")
     for name in ("figures", "tables"):
         (folder / name).mkdir()
     with plot.styled():
