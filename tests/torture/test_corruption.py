@@ -251,6 +251,7 @@ def test_a_damaged_object_of_the_dvc_cache_is_named_and_mended(
     repository = Repository(finished.duplicate(tmp_path / "project").path)
     shutil.copytree(PROJECT / "reference", repository.path / "reference", dirs_exist_ok=True)
     repository.begin()
+    repository.run("journeylab", "verify", "--record", "--reference", "metrics")
     repository.dvc("commit", "--force")
     cache = {
         path.read_bytes(): path

@@ -190,7 +190,7 @@ def test_two_clones_that_record_the_same_run_leave_one_whole_file(
     pulled = pytest.raises(Exception, match="exit status 1")
     with pulled:
         git(other, "pull", "--quiet", "--no-rebase", "--no-edit", str(lab.path), "HEAD")
-    conflicts = git(other, "diff", "--name-only", "--diff-filter=U").splitlines()
+    conflicts = git(other, "diff", "--name-only", "--diff-filter=U", "evidence").splitlines()
     assert len(conflicts) == len(names)
     assert ask("check", "exp5") == ["exp5: 5 of 5 runs have evidence (complete)"]
     git(other, "checkout", "--theirs", "evidence")

@@ -58,7 +58,7 @@ EDITS: dict[str, Callable[[Copy], None]] = {
     "code of the model": replace(f"{FOLDER}/models.py", "torch.tanh", "torch.relu"),
     "code of the measurement": replace(f"{FOLDER}/measure.py", '"value": acc', '"value": 1 - acc'),
     "code of the data": replace(f"{FOLDER}/data.py", "def generate", "SIGN = -1\n\n\ndef generate"),
-    "code of a figure": replace(f"{FOLDER}/figures.py", '"Median accuracy', '"Middle accuracy'),
+    "code of a figure": replace(f"{FOLDER}/figures.py", '"chance": 0.5', '"chance": 0.25'),
     "version of numpy": pretend_version("numpy"),
     "version of torch": pretend_version("torch"),
 }

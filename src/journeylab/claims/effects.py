@@ -43,7 +43,7 @@ def _keyed(names: str, choices: str) -> Discriminator:
         keys = set(value) if isinstance(value, Mapping) else set()
         if isinstance(value, BaseModel):
             keys = set(type(value).model_fields)
-        name = "cell" if keys == {"run", "measure"} else "".join(keys)
+        name = "cell" if keys == {"run", "measure"} else "".join(map(str, keys))
         if isinstance(value, int | float) and not isinstance(value, bool):
             name = "number"
         return f"({name})" if name in names.split() else None

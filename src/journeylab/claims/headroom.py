@@ -34,7 +34,7 @@ def saturations(
     for pair in _pairs(terms):
         medians = tuple(map(median, pair))
         for end, at_end in (("floor", max(medians) <= EDGE), ("ceiling", min(medians) >= 1 - EDGE)):
-            if at_end and not any(map(math.isnan, medians)):
+            if at_end and all(map(math.isfinite, medians)):
                 runs = tuple(cell.run for cell in pair)
                 found.append(Saturation(end=end, runs=runs, medians=medians))
     return tuple(found)

@@ -60,9 +60,18 @@ def scaffold(name: str, project: Path) -> list[Path]:
     # last: a study that is left half written is in no configuration
     config = project / CONFIG
     texts[config] = _extended(config, study, filled("study", CONFIG, names))
-    for path, text in texts.items():
-        with write_atomic(path) as partial:
-            partial.write_text(text, encoding="utf-8")
+    added = [path for path in texts if not path.exists()]
+    try:
+        for path, text in texts.items():
+            with write_atomic(path) as partial:
+                partial.write_text(text, encoding="utf-8")
+    except OSError:  # such as a full disk: the same command works when there is room
+        for path in added:
+            path.unlink(missing_ok=True)
+        for made in (modules, tests):
+            if made.exists():
+                made.rmdir()
+        raise
     return [*texts]
 
 
