@@ -11,7 +11,7 @@ from ..made import named
 NAMES = named(
     labels={"linear": "a line"},
     arms={"few": "2 points", "many": "9 points"},
-    metrics={"error": "an error"},
+    metrics={"error": "an error", "speed": "measured in no run"},
 )
 COLUMNS = {"Seen": ("accuracy", {"split": "seen"}), "New": ("accuracy", {"split": "new"})}
 
