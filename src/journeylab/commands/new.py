@@ -1,6 +1,7 @@
 """``journeylab new``: a complete study that runs, whose parts the researcher replaces."""
 
 import re
+import shutil
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -60,17 +61,14 @@ def scaffold(name: str, project: Path) -> list[Path]:
     # last: a study that is left half written is in no configuration
     config = project / CONFIG
     texts[config] = _extended(config, study, filled("study", CONFIG, names))
-    added = [path for path in texts if not path.exists()]
     try:
         for path, text in texts.items():
             with write_atomic(path) as partial:
                 partial.write_text(text, encoding="utf-8")
     except OSError:  # such as a full disk: the same command works when there is room
-        for path in added:
-            path.unlink(missing_ok=True)
         for made in (modules, tests):
-            if made.exists():
-                made.rmdir()
+            shutil.rmtree(made, ignore_errors=True)
+        claims.unlink(missing_ok=True)
         raise
     return [*texts]
 
