@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,14 @@ from journeylab.claims.effects import Cases, Every, Term, cells
 from journeylab.claims.estimates import combine_parts, estimate_term, finite, settling_words
 from journeylab.claims.headroom import saturations
 from journeylab.claims.looks import Schedule, schedule, term_levels, why_unjudged
-from journeylab.claims.reading import Known, PlannedSeeds, measured, read, read_rows, taken_rows
+from journeylab.claims.reading import (
+    CellValues,
+    PlannedSeeds,
+    measured,
+    read,
+    read_rows,
+    taken_rows,
+)
 from journeylab.claims.schema import Criteria, Criterion, StudyCriteria, claim_runs, is_read
 from journeylab.claims.statistics import (
     Measured,
@@ -45,8 +53,11 @@ class _Study:
     seeds: Sequence[int]
     schedule: Schedule
     exploratory: bool = False
-    known: Known = field(init=False, default_factory=dict)
-    """What was read of the table: every look reads the same cells."""
+
+    @cached_property
+    def values(self) -> CellValues:
+        """The values of the table by cell."""
+        return CellValues(self.table, self.claims.measures)
 
     @property
     def at_looks(self) -> bool:
@@ -56,7 +67,7 @@ class _Study:
     def reader(self, n: int) -> Callable[[Term], Values]:
         """Reads a term at the first ``n`` seeds."""
         seeds = self.seeds[:n]
-        return lambda term: read(term, self.table, self.claims.measures, seeds, self.known)
+        return lambda term: read(term, self.values, seeds)
 
     def measured(self, terms: Iterable[Term], n: int) -> list[Measured]:
         """Terms at the first ``n`` seeds."""

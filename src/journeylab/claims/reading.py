@@ -1,6 +1,7 @@
 """Read terms and cases of claims from the tidy measurements."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -22,39 +23,57 @@ from journeylab.claims.statistics import Measured, Values, is_single, spacing
 from journeylab.config import UserError
 from journeylab.records.looks import SeedRange
 
-Known = dict[Cell, "pd.Series[float]"]
-"""Cells of a table that were read: their values by seed."""
 PlannedSeeds = Mapping[str, Sequence[int] | None]
 """The seeds of planned runs ``arm/variant``; None for a run that is computed once."""
 
 
-def read(
-    term: Term,
-    table: pd.DataFrame,
-    measures: Mapping[str, Quantity],
-    seeds: Sequence[int],
-    known: Known | None = None,
-) -> Values:
+class CellValues:
+    """The values of cells of a table; what was read stays, since every look reads the same."""
+
+    def __init__(self, table: pd.DataFrame, measures: Mapping[str, Quantity]) -> None:
+        self._measures = measures
+        self._known: dict[Cell, dict[float, float]] = {}
+        self._rows = table.groupby(["arm", "variant", "metric"], sort=False).indices
+        self._seeds = table["seed"].to_numpy(dtype=np.float64, na_value=np.nan)
+        self._values = table["value"].to_numpy(dtype=np.float64, na_value=np.nan)
+        self._at_level = cache(lambda *of: at_level(table, *of).to_numpy())
+
+    def by_seed(self, cell: Cell) -> Mapping[float, float]:
+        """The value of a cell at each seed. Raises UserError for several values of a seed."""
+        if cell not in self._known:
+            measure = self._measures[cell.measure]
+            rows = np.asarray(self._rows.get((cell.arm, cell.variant, measure.metric), []), int)
+            for of in measure.at.items():
+                rows = rows[self._at_level(*of)[rows]]
+            seeds, counts = np.unique(self._seeds[rows], return_counts=True)
+            if (counts > 1).any():
+                raise UserError(
+                    f"measurements: seed {seeds[counts > 1][0]:.0f} of {cell.run} has several values "
+                    f"of {measure.metric} at {measure.at}"
+                )
+            pairs = zip(self._seeds[rows].tolist(), self._values[rows].tolist(), strict=True)
+            self._known[cell] = dict(pairs)
+        return self._known[cell]
+
+
+def read(term: Term, values: CellValues, seeds: Sequence[int]) -> Values:
     """The term at each seed, shape (n,); NaN where the seed failed or was not measured.
 
-    Cells in ``known`` are not read again, others are added to it. Raises UserError if a cell
-    selects several values of the same seed.
+    Raises UserError if a cell selects several values of the same seed.
     """
-    known = {} if known is None else known
     if isinstance(term, Difference):
-        first, second = (read(part, table, measures, seeds, known) for part in term.difference)
+        first, second = (read(part, values, seeds) for part in term.difference)
         with np.errstate(invalid="ignore"):
             difference = first - second
         return np.where(np.isfinite(difference), difference, np.nan)
     if isinstance(term, Mean):
-        parts = [read(part, table, measures, seeds, known) for part in term.mean]
+        parts = [read(part, values, seeds) for part in term.mean]
         return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
     if not isinstance(term, Cell):
         return np.full(len(seeds), float(term))
-    if term not in known:
-        known[term] = by_seed(term, table, measures[term.measure])
-    values = known[term].reindex(list(seeds)).to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.where(np.isfinite(values), values, np.nan)
+    by_seed = values.by_seed(term)
+    found = np.array([by_seed.get(seed, np.nan) for seed in seeds], dtype=np.float64)
+    return np.where(np.isfinite(found), found, np.nan)
 
 
 def measured(
@@ -79,19 +98,6 @@ def _spacing(term: Term, values_of: Callable[[Term], Values], single: NDArray[np
         parts = [_spacing(part, values_of, single) for part in term.mean]
         return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
     return spacing(values_of(term), single & isinstance(term, Cell))
-
-
-def by_seed(term: Cell, table: pd.DataFrame, measure: Quantity) -> "pd.Series[float]":
-    """The values of a cell by seed. Raises UserError for several values of the same seed."""
-    rows = cell_rows(term, table, measure)
-    by_seed = rows.set_index("seed")["value"]
-    if by_seed.index.has_duplicates:
-        seed = by_seed.index[by_seed.index.duplicated()][0]
-        raise UserError(
-            f"measurements: seed {seed} of {term.run} has several values of "
-            f"{measure.metric} at {measure.at}"
-        )
-    return by_seed
 
 
 def cell_rows(term: Cell, table: pd.DataFrame, measure: Quantity) -> pd.DataFrame:

@@ -15,7 +15,7 @@ import numpy as np
 import typer
 
 from journeylab.claims.effects import Cell
-from journeylab.claims.reading import read
+from journeylab.claims.reading import CellValues, read
 from journeylab.claims.schema import PILOT, StudyClaims
 from journeylab.claims.statistics import Values
 from journeylab.commands.results import CONFIG, current_plan
@@ -48,10 +48,9 @@ def kernels(
             with tempfile.TemporaryDirectory(prefix="journeylab-") as folder:
                 results = run_jobs(jobs, plans, Path(folder), data, environment)
                 table = read_table(results / MEASUREMENTS)
+            of_cells = CellValues(table, claims.measures)
             cells = {measure: Cell(run=name, measure=measure) for measure in claims.measures}
-            found.append(
-                {m: read(cell, table, claims.measures, numbers) for m, cell in cells.items()}
-            )
+            found.append({m: read(cell, of_cells, numbers) for m, cell in cells.items()})
         differences = {
             measure: tuple(map(_rounded, values - found[1][measure]))
             for measure, values in found[0].items()

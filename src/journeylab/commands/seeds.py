@@ -15,7 +15,7 @@ from journeylab.claims.effects import Term
 from journeylab.claims.forecast import MOST_SEEDS, claim_forecast, in_and_out, single_look
 from journeylab.claims.forms import printed_word
 from journeylab.claims.looks import Schedule, looks_text, schedule
-from journeylab.claims.reading import measured, read
+from journeylab.claims.reading import CellValues, measured, read
 from journeylab.claims.schema import PILOT, Claim, StudyClaims, is_read
 from journeylab.claims.statistics import Measured, Values, reaches
 from journeylab.commands import results
@@ -195,11 +195,10 @@ def _read_pilots(table: pd.DataFrame | None, claims: StudyClaims, rows: Sequence
     if table is None:
         return Pilots((), {}, frozenset())
     chosen = sorted({int(seed) for seed in table["seed"].dropna() if seed >= PILOT})
+    of_cells = CellValues(table, claims.measures)
 
     def at_seeds(term: Term) -> Measured:
-        return measured(
-            term, claims.measures, lambda part: read(part, table, claims.measures, chosen)
-        )
+        return measured(term, claims.measures, lambda part: read(part, of_cells, chosen))
 
     values = {
         claim.id: [at_seeds(term).at(*claim.claimed.ends) for term in claim.terms] for claim in rows

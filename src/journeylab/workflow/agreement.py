@@ -15,7 +15,7 @@ import pandas as pd
 from journeylab.chunks.tables import joined
 from journeylab.claims.effects import Cell, cells
 from journeylab.claims.judging import judge
-from journeylab.claims.reading import read
+from journeylab.claims.reading import CellValues, read
 from journeylab.claims.schema import Register, StudyClaims
 from journeylab.claims.shifts import Scale, Shifted, favoured_side, measured_scale
 from journeylab.claims.statistics import Values
@@ -147,7 +147,8 @@ class Comparer:
         for name, scale in self._scales(unit).items():
             cell = Cell(run=unit.run, measure=name)
             old, new = (
-                read(cell, each.tables[0], claims.measures, seeds) for each in (recorded, again)
+                read(cell, CellValues(each.tables[0], claims.measures), seeds)
+                for each in (recorded, again)
             )
             if not np.isfinite(old - new).any():
                 continue
@@ -203,10 +204,13 @@ class Comparer:
         The effect is the median over the seeds of a term.
         """
         claims, (table, _) = self._claims(study), self._study(study)
-        seeds = self.plans[f"{study}/judge.json"].seeds or ()
+        seeds, of_cells = (
+            self.plans[f"{study}/judge.json"].seeds or (),
+            CellValues(table, claims.measures),
+        )
         for claim in claims.claims:
             for term in claim.terms if claim.primary else ():
-                values = read(term, table, claims.measures, seeds)
+                values = read(term, of_cells, seeds)
                 if np.isfinite(values).any():
                     effect = float(np.nanmedian(values))
                     margin = min(abs(effect - end) for end in claim.claimed.ends)
