@@ -11,6 +11,8 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from journeylab.records.files import write_atomic
@@ -27,10 +29,6 @@ _COLORS += ("#CC79A7", "#332288", "#999933", "#661100", "#44AA99", "#DDCC77")
 _MARKERS: tuple[str, ...] = ("o", "s", "^", "D", "v", "<", ">", "p", "P", "X", "h", "d")
 _DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1, 1), (5, 1, 1, 1), (8, 2), (2, 2))
 _DASHES += ((6, 1, 1, 1, 1, 1), (2.5, 1), (10, 1, 3, 1), (3, 1), (1, 2, 4, 2), (12, 3))
-_UNDATED: dict[str, dict[str, None]] = {
-    ".pdf": {"CreationDate": None},
-    ".svg": {"Date": None, "Creator": None},
-}
 
 
 @dataclass(frozen=True)
@@ -78,11 +76,14 @@ def styled() -> Iterator[None]:
 def save(figure: Figure, path: Path) -> None:
     """Write a vector PDF with embedded fonts, and beside it an SVG with outlines for text.
 
-    The same figure gives the same bytes.
+    The same figure gives the same bytes. The canvases are used directly: ``savefig`` draws twice
+    where axes are laid out. Both files have the layout of the first.
     """
-    for suffix, metadata in _UNDATED.items():
-        buffer = io.BytesIO()
-        with mpl.rc_context({"svg.hashsalt": "journeylab"}):
-            figure.savefig(buffer, format=suffix[1:], metadata=metadata)
+    pdf, svg = io.BytesIO(), io.BytesIO()
+    FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})  # type: ignore[no-untyped-call]
+    figure.set_layout_engine("none")
+    with mpl.rc_context({"svg.hashsalt": "journeylab"}):
+        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
+    for suffix, content in ((".pdf", pdf), (".svg", svg)):
         with write_atomic(path.with_suffix(suffix)) as temporary:
-            Path(temporary).write_bytes(buffer.getvalue())
+            Path(temporary).write_bytes(content.getvalue())
