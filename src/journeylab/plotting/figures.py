@@ -28,8 +28,12 @@ Figures = Mapping[str, Draw]
 
 def draw_figures(figures: Figures, results: StudyResults) -> dict[str, Figure]:
     """The figures for which there are results, by name."""
-    made = {name: draw(results) for name, draw in figures.items()}
-    return {name: figure for name, figure in made.items() if figure is not None}
+    drawn = {name: draw(results) for name, draw in figures.items()}
+    made = {name: figure for name, figure in drawn.items() if figure is not None}
+    for figure in made.values():
+        for axes in figure.axes:
+            plain_ticks(axes)
+    return made
 
 
 Form = Callable[..., None]
@@ -98,7 +102,6 @@ def multiples(
             drawn(axes, part, of_hue, **encoding)
             known = lines(results, level, part) if callable(lines) else lines
             anchors(axes, known, x=drawn is seeds and encoding.get("x", "value") == "value")
-            plain_ticks(axes)
         return legend_above(figure)
 
     return draw

@@ -263,7 +263,7 @@ def plain_ticks(axes: Axes) -> None:
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_scale() == "log":
             axis.set_major_formatter("{x:g}")
-            low, high = axis.get_view_interval()
+            low, high = sorted(axis.get_view_interval())
             if high < 1000 * low:
                 shown = (1, 1.5, 2, 3, 4, 5, 7) if high < 20 * low else (1, 3)
                 axis.set_major_locator(LogLocator(subs=shown, numticks=15))
