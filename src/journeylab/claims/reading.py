@@ -47,9 +47,10 @@ class CellValues:
                 rows = rows[self._at_level(*of)[rows]]
             seeds, counts = np.unique(self._seeds[rows], return_counts=True)
             if (counts > 1).any():
+                seed = seeds[counts > 1][0]
                 raise UserError(
-                    f"measurements: seed {seeds[counts > 1][0]:.0f} of {cell.run} has several values "
-                    f"of {measure.metric} at {measure.at}"
+                    f"measurements: seed {seed:.0f} of {cell.run} has several values of "
+                    f"{measure.metric} at {measure.at}"
                 )
             pairs = zip(self._seeds[rows].tolist(), self._values[rows].tolist(), strict=True)
             self._known[cell] = dict(pairs)
