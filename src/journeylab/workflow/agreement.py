@@ -143,13 +143,11 @@ class Comparer:
         """The paired differences of what the register reads, and the measures without a scale."""
         claims = self._claims(unit.study)
         seeds = [each.seed for each in recorded.run.seeds if unit.seed in (None, each.seed)]
+        values = [CellValues(each.tables[0], claims.measures) for each in (recorded, again)]
         paired, scales, sides, unscaled = {}, {}, {}, []
         for name, scale in self._scales(unit).items():
             cell = Cell(run=unit.run, measure=name)
-            old, new = (
-                read(cell, CellValues(each.tables[0], claims.measures), seeds)
-                for each in (recorded, again)
-            )
+            old, new = (read(cell, of_cells, seeds) for of_cells in values)
             if not np.isfinite(old - new).any():
                 continue
             if scale is None:
@@ -204,10 +202,8 @@ class Comparer:
         The effect is the median over the seeds of a term.
         """
         claims, (table, _) = self._claims(study), self._study(study)
-        seeds, of_cells = (
-            self.plans[f"{study}/judge.json"].seeds or (),
-            CellValues(table, claims.measures),
-        )
+        seeds = self.plans[f"{study}/judge.json"].seeds or ()
+        of_cells = CellValues(table, claims.measures)
         for claim in claims.claims:
             for term in claim.terms if claim.primary else ():
                 values = read(term, of_cells, seeds)
