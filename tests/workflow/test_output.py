@@ -165,6 +165,14 @@ def test_a_run_ends_with_its_reports_and_verdict_counts_after_warnings(finished:
     assert re.search(r"^exp7: [1-9]\d* runs imported, 0 were there$", output, re.MULTILINE)
 
 
+@pytest.mark.workflow
+def test_a_run_for_one_study_imports_its_runs_alone(project: Copy) -> None:
+    project.configure(lambda config: config["tracking"].update(enabled=True))
+    (project.path / "reports/exp5.pdf").unlink()
+    output = project.snakemake("reports/exp5.pdf").stdout
+    assert re.findall(r"^(exp\d+): .* runs imported", output, re.MULTILINE) == ["exp5"]
+
+
 def test_the_snakemake_report_has_all_captions(project: Copy) -> None:
     project.snakemake("--report", "all.html", "reports/exp5.pdf")
     text = (project.path / "all.html").read_text(encoding="utf-8")

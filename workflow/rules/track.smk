@@ -2,10 +2,16 @@
 # not, unless tracking is off; `make ui` catches up with the rest. An address in the environment may hold a password, so it is
 # not written into a command: `journeylab track` finds it there.
 import os
+from pathlib import Path
 
 
 def import_into_mlflow():
+    names = [rule.name for rule in workflow.dag.targetrules]
+    studies = plan.scope(workflow.dag.targetfiles, names).studies
+    made = [name for name in studies if Path(plan.folder("results"), name).is_dir()]
     command = "journeylab track --root {plan.config.root}"
+    if len(studies) == 1 == len(made):  # of others, thousands of restored runs may wait
+        command += " {made[0]}"
     if not os.environ.get("MLFLOW_TRACKING_URI"):
         command += " --uri {plan.config.tracking.uri:q}"
     shell(f"{command} || true")
