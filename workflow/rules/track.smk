@@ -8,10 +8,10 @@ from pathlib import Path
 def import_into_mlflow():
     names = [rule.name for rule in workflow.dag.targetrules]
     studies = plan.scope(workflow.dag.targetfiles, names).studies
-    made = [name for name in studies if Path(plan.folder("results"), name).is_dir()]
     command = "journeylab track --root {plan.config.root}"
-    if len(studies) == 1 == len(made):  # of others, thousands of restored runs may wait
-        command += " {made[0]}"
+    # importing the restored runs of other studies may take minutes
+    if len(studies) == 1 and Path(plan.folder("results"), studies[0]).is_dir():
+        command += " {studies[0]}"
     if not os.environ.get("MLFLOW_TRACKING_URI"):
         command += " --uri {plan.config.tracking.uri:q}"
     shell(f"{command} || true")

@@ -36,18 +36,23 @@ class CellValues:
         self._rows = table.groupby(["arm", "variant", "metric"], sort=False).indices
         self._seeds = table["seed"].to_numpy(dtype=np.float64, na_value=np.nan)
         self._values = table["value"].to_numpy(dtype=np.float64, na_value=np.nan)
-        self._at_level = cache(lambda *of: at_level(table, *of).to_numpy())
+        self._at_level = cache(lambda factor, level: at_level(table, factor, level).to_numpy())
+
+    def rows(self, cell: Cell) -> NDArray[np.intp]:
+        """The positions of the rows of the table that a cell reads."""
+        measure = self._measures[cell.measure]
+        rows = np.asarray(self._rows.get((cell.arm, cell.variant, measure.metric), []), np.intp)
+        for factor, level in measure.at.items():
+            rows = rows[self._at_level(factor, level)[rows]]
+        return rows
 
     def by_seed(self, cell: Cell) -> Mapping[float, float]:
         """The value of a cell at each seed. Raises UserError for several values of a seed."""
         if cell not in self._known:
-            measure = self._measures[cell.measure]
-            rows = np.asarray(self._rows.get((cell.arm, cell.variant, measure.metric), []), int)
-            for of in measure.at.items():
-                rows = rows[self._at_level(*of)[rows]]
+            rows = self.rows(cell)
             seeds, counts = np.unique(self._seeds[rows], return_counts=True)
             if (counts > 1).any():
-                seed = seeds[counts > 1][0]
+                measure, seed = self._measures[cell.measure], seeds[counts > 1][0]
                 raise UserError(
                     f"measurements: seed {seed:.0f} of {cell.run} has several values of "
                     f"{measure.metric} at {measure.at}"
@@ -99,15 +104,6 @@ def _spacing(term: Term, values_of: Callable[[Term], Values], single: NDArray[np
         parts = [_spacing(part, values_of, single) for part in term.mean]
         return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
     return spacing(values_of(term), single & isinstance(term, Cell))
-
-
-def cell_rows(term: Cell, table: pd.DataFrame, measure: Quantity) -> pd.DataFrame:
-    """The rows of a table that a cell reads."""
-    chosen = (table["arm"] == term.arm) & (table["variant"] == term.variant)
-    chosen &= table["metric"] == measure.metric
-    for factor, level in measure.at.items():
-        chosen &= at_level(table, factor, level)
-    return table.loc[chosen, ["seed", "value"]]
 
 
 def read_rows(

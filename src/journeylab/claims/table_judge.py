@@ -12,7 +12,7 @@ from journeylab.claims.effects import Cell, Every, cells
 from journeylab.claims.forecast import decided_at
 from journeylab.claims.judging import judge, judge_look
 from journeylab.claims.looks import schedule
-from journeylab.claims.reading import CellValues, at_level, cell_rows, read
+from journeylab.claims.reading import CellValues, at_level, read
 from journeylab.claims.schema import listed
 from journeylab.config import ONCE, UserError, accepted, shown
 from journeylab.records.looks import seeded_by_run
@@ -81,9 +81,9 @@ def further_seeds(of: TableClaims, table: pd.DataFrame, source: str) -> Further 
         taken, plan = range(first, first + reached), schedule(of.register, claims)
         record = judge_look(numbered.table, of.study, of.register, taken, runs)
         runs, following = list(record.goes_on), of.looks[record.number : record.number + 1]
-        still_open, of_cells = {}, CellValues(numbered.table, claims.measures)
+        still_open, cell_values = {}, CellValues(numbered.table, claims.measures)
         for row in record.open if following else ():
-            values = [read(term, of_cells, taken) for term in over[row].terms]
+            values = [read(term, cell_values, taken) for term in over[row].terms]
             still_open[row] = decided_at(over[row], plan, values, following[0])
     if not following or not still_open:
         return None
@@ -145,6 +145,7 @@ def _check_names(
     """The seeds of all cells. Raises UserError for a name that the table does not have."""
     claims = of.claims
     found: dict[Cell, pd.Series[float]] = {}
+    cell_values = CellValues(table, claims.measures)
     arms = list(dict.fromkeys(run.split("/")[0] for run in runs))
     metrics, names = table["metric"].unique().tolist(), list(runs)
 
@@ -171,7 +172,7 @@ def _check_names(
             check(f"{claim.id}: run", f"{cell.arm}/{cell.variant}", names)
             check(f"{key}: metric", measure.metric, metrics)
             check_levels(key, measure.at)
-            rows = cell_rows(cell, table, measure)
+            rows = table.iloc[cell_values.rows(cell)]
             found[cell] = rows["seed"]
             if len(again := rows[rows["seed"].duplicated()]):
                 seed = again["seed"].iloc[0]

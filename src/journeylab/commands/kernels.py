@@ -48,9 +48,9 @@ def kernels(
             with tempfile.TemporaryDirectory(prefix="journeylab-") as folder:
                 results = run_jobs(jobs, plans, Path(folder), data, environment)
                 table = read_table(results / MEASUREMENTS)
-            of_cells = CellValues(table, claims.measures)
+            cell_values = CellValues(table, claims.measures)
             cells = {measure: Cell(run=name, measure=measure) for measure in claims.measures}
-            found.append({m: read(cell, of_cells, numbers) for m, cell in cells.items()})
+            found.append({m: read(cell, cell_values, numbers) for m, cell in cells.items()})
         differences = {
             measure: tuple(map(_rounded, values - found[1][measure]))
             for measure, values in found[0].items()

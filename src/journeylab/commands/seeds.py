@@ -195,10 +195,10 @@ def _read_pilots(table: pd.DataFrame | None, claims: StudyClaims, rows: Sequence
     if table is None:
         return Pilots((), {}, frozenset())
     chosen = sorted({int(seed) for seed in table["seed"].dropna() if seed >= PILOT})
-    of_cells = CellValues(table, claims.measures)
+    cell_values = CellValues(table, claims.measures)
 
     def at_seeds(term: Term) -> Measured:
-        return measured(term, claims.measures, lambda part: read(part, of_cells, chosen))
+        return measured(term, claims.measures, lambda part: read(part, cell_values, chosen))
 
     values = {
         claim.id: [at_seeds(term).at(*claim.claimed.ends) for term in claim.terms] for claim in rows

@@ -147,7 +147,7 @@ class Comparer:
         paired, scales, sides, unscaled = {}, {}, {}, []
         for name, scale in self._scales(unit).items():
             cell = Cell(run=unit.run, measure=name)
-            old, new = (read(cell, of_cells, seeds) for of_cells in values)
+            old, new = (read(cell, cell_values, seeds) for cell_values in values)
             if not np.isfinite(old - new).any():
                 continue
             if scale is None:
@@ -203,10 +203,10 @@ class Comparer:
         """
         claims, (table, _) = self._claims(study), self._study(study)
         seeds = self.plans[f"{study}/judge.json"].seeds or ()
-        of_cells = CellValues(table, claims.measures)
+        cell_values = CellValues(table, claims.measures)
         for claim in claims.claims:
             for term in claim.terms if claim.primary else ():
-                values = read(term, of_cells, seeds)
+                values = read(term, cell_values, seeds)
                 if np.isfinite(values).any():
                     effect = float(np.nanmedian(values))
                     margin = min(abs(effect - end) for end in claim.claimed.ends)
