@@ -1,5 +1,7 @@
 """Tensors that a seed draws, and equality of two functions in values and gradients."""
 
+import itertools
+
 import torch
 
 
@@ -15,11 +17,23 @@ def assert_equal(fast, slow, inputs, tolerance=1e-9, weights=None):
     """Equal values, and equal gradients of their weighted sum; random weights unless given."""
     results = []
     for function in (fast, slow):
-        leaves = [x.detach().clone().requires_grad_() for x in inputs]
-        values = function(*leaves)
+        leaves = [x.detach().clone().requires_grad_(x.is_floating_point()) for x in inputs]
+        values, moving = function(*leaves), [x for x in leaves if x.requires_grad]
         if weights is None:
             weights = draw(77, *values.shape).to(values.dtype)
-        gradients = torch.autograd.grad((values * weights).sum(), leaves, materialize_grads=True)
+        gradients = torch.autograd.grad((values * weights).sum(), moving, materialize_grads=True)
         results.append((values, *gradients))
-    for actual, expected in zip(*results, strict=True):
-        torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
+    torch.testing.assert_close(*results, rtol=tolerance, atol=tolerance)
+
+
+def assert_batched_equal(fast, slow, inputs, dimensions, tolerance=1e-9):
+    """`vmap` of one function equals the other on each slice of the inputs along `dimensions`."""
+
+    def one_by_one(*leaves):
+        slices = [
+            itertools.repeat(x) if dimension is None else x.unbind(dimension)
+            for x, dimension in zip(leaves, dimensions, strict=True)
+        ]
+        return torch.stack([slow(*each) for each in zip(*slices, strict=False)])
+
+    assert_equal(torch.func.vmap(fast, tuple(dimensions)), one_by_one, inputs, tolerance)

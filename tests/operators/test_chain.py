@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from journeylab.operators import naive
 from journeylab.operators.chain import chain_states
 
-from ..tensors import assert_equal, draw, generator
+from ..tensors import assert_batched_equal, assert_equal, draw, generator
 
 
 def draw_words(seed, letters, length, strings, dtype=torch.uint8):
@@ -27,13 +27,9 @@ def draw_words(seed, letters, length, strings, dtype=torch.uint8):
 def test_values_and_gradients_equal_the_loop(with_inputs, seed, letters, length, strings, width):
     # Letter number `letters` is beyond the alphabet and therefore padding.
     words = draw_words(seed, letters + 1, length, strings)
-    leaves = [draw(seed, letters, width, width), draw(seed + 1, width)]
-    leaves += [draw(seed + 2, letters, width)] if with_inputs else []
-    fast, slow = (
-        lambda r, u, *v, states=states: states(r, u, words, *v)
-        for states in (chain_states, naive.chain_states)
-    )
-    assert_equal(fast, slow, leaves)
+    chain = [draw(seed, letters, width, width), draw(seed + 1, width), words]
+    chain += [draw(seed + 2, letters, width)] if with_inputs else []
+    assert_equal(chain_states, naive.chain_states, chain)
 
 
 @pytest.mark.parametrize("with_inputs", [False, True])
@@ -41,28 +37,9 @@ def test_values_and_gradients_equal_the_loop(with_inputs, seed, letters, length,
 def test_vmap_over_chains_equals_each_chain(with_inputs, dimension):
     operators, start, inputs = draw(0, 3, 2, 4, 4), draw(1, 4), draw(2, 3, 2, 4)
     words = torch.stack([draw_words(seed, 2, 7, 5) for seed in range(3)])
-    moved = operators.movedim(0, dimension).detach().requires_grad_()
-    shared = start.clone().requires_grad_()
-    given_inputs = inputs.clone().requires_grad_() if with_inputs else None
-    batched = torch.func.vmap(
-        chain_states, in_dims=(dimension, None, 0, 0 if with_inputs else None)
-    )(moved, shared, words, given_inputs)
-    leaves = [operators.clone().requires_grad_(), start.clone().requires_grad_()]
-    leaves += [inputs.clone().requires_grad_()] if with_inputs else []
-    one_by_one = torch.stack(
-        [
-            naive.chain_states(leaves[0][i], leaves[1], words[i], *(x[i] for x in leaves[2:]))
-            for i in range(3)
-        ]
-    )
-    torch.testing.assert_close(batched, one_by_one)
-    weights = draw(3, *one_by_one.shape)
-    expected_gradients = torch.autograd.grad((one_by_one * weights).sum(), leaves)
-    batched_leaves = [moved, shared] + ([given_inputs] if with_inputs else [])
-    gradients = list(torch.autograd.grad((batched * weights).sum(), batched_leaves))
-    gradients[0] = gradients[0].movedim(dimension, 0)
-    for actual, expected in zip(gradients, expected_gradients, strict=True):
-        torch.testing.assert_close(actual, expected)
+    chains = [operators.movedim(0, dimension), start, words, inputs][: 3 + with_inputs]
+    dimensions = [dimension, None, 0, 0][: 3 + with_inputs]
+    assert_batched_equal(chain_states, naive.chain_states, chains, dimensions)
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.int64])

@@ -1,5 +1,7 @@
 """Every method equals the loop in values and gradients, batched or not, and under `vmap`."""
 
+from functools import partial
+
 import pytest
 import torch
 from hypothesis import example, given, settings
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from journeylab.operators.orthogonal import cayley, exponential
 from journeylab.operators.scan import affine_states, prefix_products
 
-from ..tensors import assert_equal, draw
+from ..tensors import assert_batched_equal, assert_equal, draw
 
 FAST = ["scan", "orthogonal"]
 LENGTHS = [1, 2, 3, 8, 15, 16, 17, 64, 129, 1000, 1024]
@@ -90,22 +92,11 @@ def test_derivatives_agree_with_finite_differences_to_second_order(method, lengt
 @pytest.mark.parametrize("method", FAST)
 @pytest.mark.parametrize("dimension", [0, 1])
 def test_vmap_over_chains_equals_each_chain(method, dimension):
-    operators, vectors = random_orthogonal(0, 3, 2, 21, 4), draw(1, 3, 2, 21, 4)
-    moved = operators.movedim(0, dimension).detach().requires_grad_()
-    batched = torch.func.vmap(prefix_products, in_dims=(dimension, None))(moved, method)
-    torch.testing.assert_close(batched, prefix_products(operators, "loop"))
-
-    shared = vectors[0].clone().requires_grad_()
-    states = torch.func.vmap(affine_states, in_dims=(dimension, None, None))(moved, shared, method)
-    torch.testing.assert_close(states, affine_states(operators, vectors[:1], "loop"))
-
-    weights = draw(2, *states.shape)
-    leaf = operators.clone().requires_grad_()
-    loop = affine_states(leaf, shared, "loop")
-    gradients = torch.autograd.grad((states * weights).sum(), (moved, shared))
-    expected = torch.autograd.grad((loop * weights).sum(), (leaf, shared))
-    torch.testing.assert_close(gradients[0].movedim(dimension, 0), expected[0])
-    torch.testing.assert_close(gradients[1], expected[1])
+    operators = random_orthogonal(0, 3, 2, 21, 4).movedim(0, dimension)
+    products, loop = (partial(prefix_products, method=name) for name in (method, "loop"))
+    assert_batched_equal(products, loop, [operators], [dimension])
+    states, loop = (partial(affine_states, method=name) for name in (method, "loop"))
+    assert_batched_equal(states, loop, [operators, draw(1, 2, 21, 4)], [dimension, None])
 
 
 @pytest.mark.parametrize("method", FAST)
@@ -118,11 +109,8 @@ def test_vmap_of_grad_equals_the_gradient_of_each_chain(method):
 
     gradient = torch.func.grad(loss, argnums=(0, 1))
     batched = torch.func.vmap(gradient, in_dims=(0, 0, None))(operators, vectors, method)
-    for i in range(3):
-        for actual, expected in zip(
-            batched, gradient(operators[i], vectors[i], "loop"), strict=True
-        ):
-            torch.testing.assert_close(actual[i], expected)
+    for i, found in enumerate(zip(*batched, strict=True)):
+        torch.testing.assert_close(found, gradient(operators[i], vectors[i], "loop"))
 
 
 @pytest.mark.parametrize("method", FAST)
