@@ -1,6 +1,5 @@
 """Seeds trained at once equal seeds trained alone, and do not affect each other."""
 
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -24,8 +23,8 @@ from journeylab.training.ensemble import Ensemble
 from journeylab.training.loop import learn
 from journeylab.training.parameters import Stack
 
-sys.path.insert(0, str(Path(__file__).parent))
-from problems import Interrupting, Reader, Repeating, StoppedError, settings
+from .problems import Interrupting, Reader, Repeating, StoppedError, settings
+from .problems import assert_identical as assert_seed_identical
 
 SEEDS = (5, 6, 11)
 NEEDS_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
@@ -77,9 +76,7 @@ def assert_agree(first: list[Trained], second: list[Trained], tolerance: float =
 
 def assert_identical(first: list[Trained], second: list[Trained]) -> None:
     for left, right in zip(first, second, strict=True):
-        pd.testing.assert_frame_equal(left.curve, right.curve, check_exact=True)
-        for name, value in left.state.items():
-            assert torch.equal(value, right.state[name]), name
+        assert_seed_identical(left, right)
 
 
 @pytest.mark.parametrize("problem", [Repeating, Shifted])
@@ -142,8 +139,7 @@ def test_failed_seed_keeps_its_parameters_and_affects_no_other_seed(tmp_path: Pa
     single = train(
         Repeating(broken_after=20), settings(), Streams("exp0", 6), tmp_path / "single.checkpoint"
     )
-    for name, value in single.state.items():
-        torch.testing.assert_close(failed.state[name], value, atol=1e-4, rtol=1e-3)
+    torch.testing.assert_close(failed.state, single.state, atol=1e-4, rtol=1e-3)
 
 
 def test_training_stops_when_all_seeds_have_failed(tmp_path: Path) -> None:

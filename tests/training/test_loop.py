@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import torch
 
@@ -29,19 +28,18 @@ from journeylab.training import (
 from journeylab.training.loop import SingleSeed
 from journeylab.training.parameters import Stack, build_optimizer, split_decayed
 
-from ..made import wait_for
-
-sys.path.insert(0, str(Path(__file__).parent))
-from problems import Interrupting, Reader, Repeating, StoppedError, flip, run, settings
+from ..made import flip, wait_for
+from .problems import (
+    Interrupting,
+    Reader,
+    Repeating,
+    StoppedError,
+    assert_identical,
+    run,
+    settings,
+)
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # test_ensemble.py checks the types
-
-
-def assert_identical(first: Trained, second: Trained) -> None:
-    assert first.state.keys() == second.state.keys()
-    for name, value in first.state.items():
-        assert torch.equal(value, second.state[name]), name
-    pd.testing.assert_frame_equal(first.curve, second.curve, check_exact=True)
 
 
 def test_training_lowers_the_loss_and_records_the_run(tmp_path: Path) -> None:
@@ -54,27 +52,6 @@ def test_training_lowers_the_loss_and_records_the_run(tmp_path: Path) -> None:
     assert trained.tokens == 150 * 32 * 9
     assert trained.flops > 0
     assert trained.parameters == sum(value.numel() for value in trained.state.values())
-
-
-def test_same_seed_gives_the_same_bits(tmp_path: Path) -> None:
-    assert_identical(run(tmp_path / "a.checkpoint"), run(tmp_path / "b.checkpoint"))
-
-
-def test_resumed_run_has_the_bits_of_an_uninterrupted_run(tmp_path: Path) -> None:
-    path = tmp_path / "a.checkpoint"
-    with pytest.raises(StoppedError):
-        run(path, Interrupting())
-    again = Repeating()
-    resumed = run(path, again)
-    assert again.batches == 20
-    assert_identical(resumed, run(tmp_path / "b.checkpoint"))
-
-
-def test_finished_run_is_not_trained_again(tmp_path: Path) -> None:
-    first = run(tmp_path / "a.checkpoint")
-    again = Repeating()
-    assert_identical(first, run(tmp_path / "a.checkpoint", again))
-    assert again.batches == 0
 
 
 def test_killed_process_resumes_to_the_same_bits(
@@ -100,20 +77,35 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     return run(tmp_path_factory.mktemp("uninterrupted") / "a.checkpoint")
 
 
+def fit_wider(path: Path) -> None:
+    """Replace the checkpoint by that of a model with one more parameter."""
+
+    class Wider(Repeating):
+        def build(self, generator):
+            model = super().build(generator)
+            model.added = torch.nn.Parameter(torch.zeros(1))
+            return model
+
+    path.unlink()
+    run(path, Wider())
+
+
 @pytest.mark.parametrize(
-    "spoil",
+    ("spoil", "problem"),
     [
-        lambda path: path.write_bytes(b""),
-        lambda path: path.write_bytes(b"not a checkpoint"),
-        lambda path: path.write_bytes(path.read_bytes()[:-100]),
-        flip,
+        (lambda path: path.write_bytes(b""), "is damaged"),
+        (lambda path: path.write_bytes(b"not a checkpoint"), "is damaged"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-100]), "is damaged"),
+        (flip, "is damaged"),
+        (fit_wider, "does not fit this run (its tensors fit another model)"),
     ],
 )
-def test_damaged_checkpoint_warns_and_training_starts_over(
+def test_useless_checkpoint_warns_and_training_starts_over(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     uninterrupted: Trained,
     spoil: Callable[[Path], object],
+    problem: str,
 ) -> None:
     path = tmp_path / "a.checkpoint"
     with pytest.raises(StoppedError):
@@ -121,28 +113,10 @@ def test_damaged_checkpoint_warns_and_training_starts_over(
     spoil(path)
     again = Repeating()
     restarted = run(path, again, processor="other")
-    assert caplog.messages == [f"checkpoint {path} is damaged; training starts over"]
+    assert caplog.messages == [f"checkpoint {path} {problem}; training starts over"]
     assert again.batches == 40
     assert restarted.processors == ("other",)
     assert_identical(restarted, uninterrupted)
-
-
-def test_checkpoint_of_another_model_warns_and_training_starts_over(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    class Wider(Repeating):
-        def build(self, generator):
-            model = super().build(generator)
-            model.added = torch.nn.Parameter(torch.zeros(1))
-            return model
-
-    path = tmp_path / "a.checkpoint"
-    run(path, Wider())
-    again = Repeating()
-    run(path, again)
-    assert again.batches == 40
-    expected = "does not fit this run (its tensors fit another model); training starts over"
-    assert caplog.messages == [f"checkpoint {path} {expected}"]
 
 
 def test_unreadable_checkpoint_warns_and_training_starts_over(
