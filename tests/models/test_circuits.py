@@ -62,8 +62,7 @@ def test_the_spread_is_the_standard_deviation_of_initial_rows(encoder):
     tables = torch.cat([parameter.flatten() for parameter in drawn.parameters()])
     assert tables.std().item() == pytest.approx(0.1, rel=0.05)
     other = encoder(64, WIRED, spread=0.2, generator=generator())
-    for narrow, wide in zip(drawn.parameters(), other.parameters(), strict=True):
-        torch.testing.assert_close(2.0 * narrow, wide)
+    torch.testing.assert_close([2.0 * p for p in drawn.parameters()], list(other.parameters()))
 
 
 def test_sinusoids_equal_their_formula():

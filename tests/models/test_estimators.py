@@ -24,6 +24,8 @@ from journeylab.models.estimators import (
     pass_through,
 )
 
+from ..tensors import draw
+
 PATHS = [
     StraightThrough(),
     SampledStraightThrough(),
@@ -33,11 +35,6 @@ PATHS = [
     Soft(),
 ]
 DRAWN = [SampledStraightThrough(), GumbelSoftmax(0.3), ReinMax(), Reinforce(), LeaveOneOut()]
-
-
-def draw_normal(*shape, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 def assignments(k, tokens):
@@ -54,7 +51,7 @@ def exact(logits, losses):
 
 
 def test_every_estimator_returns_reproducible_hard_samples():
-    logits = draw_normal(5, 3)
+    logits = draw(0, 5, 3)
     for estimator in (*PATHS, *DRAWN):
         choice = estimator(logits, torch.Generator().manual_seed(1))
         assert choice.sample.shape == (estimator.draws, 5, 3)
@@ -65,7 +62,7 @@ def test_every_estimator_returns_reproducible_hard_samples():
 
 
 def test_same_noise_gives_the_same_draw_for_all_estimators():
-    logits = draw_normal(4, 6, 3)
+    logits = draw(0, 4, 6, 3)
     noise = draw_gumbel(logits, 1, torch.Generator().manual_seed(0))
     samples = [harden(estimator.choose(logits, noise).sample) for estimator in DRAWN]
     assert all(torch.equal(samples[0], sample) for sample in samples[1:])
@@ -85,7 +82,7 @@ def test_draws_have_softmax_frequencies():
 
 @pytest.mark.parametrize("tau", [1.0, 0.5, 0.1])
 def test_gradients_equal_finite_differences_of_the_soft_sample(tau):
-    logits, weights = draw_normal(4, 3), draw_normal(4, 3, seed=1)
+    logits, weights = draw(0, 4, 3), draw(1, 4, 3)
     noise = draw_gumbel(logits, 1, torch.Generator().manual_seed(0))
     for estimator, soft in (
         (StraightThrough(), lambda x: x.softmax(-1)),
@@ -106,7 +103,7 @@ def test_gradients_equal_finite_differences_of_the_soft_sample(tau):
 
 def test_only_reinmax_is_exact_in_expectation_for_quadratic_losses():
     """ReinMax is a trapezoidal rule, hence of second order; straight-through is of first order."""
-    matrix, logits = draw_normal(3, 3), draw_normal(1, 3, seed=1)
+    matrix, logits = draw(0, 3, 3), draw(1, 1, 3)
     z = assignments(3, 1)
     losses = torch.einsum("zni,ij,znj->z", z, matrix, z)
     slopes = z @ (matrix + matrix.mT)
@@ -124,7 +121,7 @@ def test_only_reinmax_is_exact_in_expectation_for_quadratic_losses():
 
 
 def test_reinforce_is_unbiased_with_any_baseline_and_adds_the_entropy_gradient():
-    logits, losses = draw_normal(2, 3), draw_normal(9, seed=1)
+    logits, losses = draw(0, 2, 3), draw(1, 9)
     z = assignments(3, 2)
     truth, chances = exact(logits, losses)
     for baseline in (0.0, 7.0, torch.tensor(-2.0)):
@@ -144,7 +141,7 @@ def test_reinforce_is_unbiased_with_any_baseline_and_adds_the_entropy_gradient()
 
 def test_leave_one_out_is_unbiased_over_all_tuples_of_draws():
     """All (2²)³ triples of draws of two tokens."""
-    logits, losses = draw_normal(2, 2), draw_normal(4, seed=1)
+    logits, losses = draw(0, 2, 2), draw(1, 4)
     z = assignments(2, 2)
     truth, chances = exact(logits, losses)
     tuples = torch.tensor(list(product(range(4), repeat=3))).T
@@ -156,7 +153,7 @@ def test_leave_one_out_is_unbiased_over_all_tuples_of_draws():
 
 
 def test_leave_one_out_ignores_a_constant_in_the_loss():
-    logits, losses = draw_normal(2, 2).requires_grad_(), draw_normal(3, seed=1)
+    logits, losses = draw(0, 2, 2).requires_grad_(), draw(1, 3)
     choice = LeaveOneOut(3)(logits, torch.Generator().manual_seed(0))
     gradients = [
         torch.autograd.grad(LeaveOneOut(3).objective(losses + level, choice), logits)[0]
@@ -168,7 +165,7 @@ def test_leave_one_out_ignores_a_constant_in_the_loss():
 
 def test_score_functions_keep_the_gradient_of_the_loss():
     scale = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
-    logits = draw_normal(3, 2).requires_grad_()
+    logits = draw(0, 3, 2).requires_grad_()
     for estimator in (Reinforce(1.0), LeaveOneOut()):
         choice = estimator(logits, torch.Generator().manual_seed(0))
         losses = scale * choice.sample[..., 0]
@@ -181,7 +178,7 @@ def test_score_functions_keep_the_gradient_of_the_loss():
     "estimator", [*PATHS, *DRAWN], ids=lambda estimator: type(estimator).__name__
 )
 def test_vmap_over_choose_equals_each_choice(estimator):
-    logits = draw_normal(3, 4, 2)
+    logits = draw(0, 3, 4, 2)
     noise = draw_gumbel(logits, estimator.draws, torch.Generator().manual_seed(0)).transpose(0, 1)
     at_once = vmap(lambda x, g: estimator.choose(x, g).sample)(logits, noise)
     for sample, x, g in zip(at_once, logits, noise, strict=True):

@@ -58,7 +58,7 @@ def outcome(
     predicted: torch.Tensor | None = None,
 ) -> list[torch.Tensor]:
     device = model.embedding.device
-    table = draw((VOCABULARY, WIDTH // 2), 5).to(device).requires_grad_()
+    table = draw((VOCABULARY, WIDTH // 2), 5).to(model.embedding).requires_grad_()
     out = model(groups(kind, table, tokens_of(seed).to(device)), dropout, predicted=predicted)
     loss = (out * draw(out.shape, 6).to(device)).sum()
     return [out, *torch.autograd.grad(loss, (table, *model.parameters()))]
@@ -68,12 +68,7 @@ def outcome(
 @pytest.mark.parametrize("kind", GROUPS)
 @pytest.mark.parametrize(("rate", "selected"), [(None, None), (0.2, None), (0.2, (0, 7, 33, 12))])
 def test_fused_block_equals_its_steps_in_values_and_gradients(
-    weighting: str,
-    transport: bool,
-    kind: str,
-    rate: float | None,
-    selected: tuple[int, ...] | None,
-    monkeypatch: pytest.MonkeyPatch,
+    weighting, transport, kind, rate, selected, monkeypatch
 ) -> None:
     model = build(0, weighting, transport)
     dropout = None if rate is None else Dropout(rate, torch.tensor(5))
@@ -81,8 +76,7 @@ def test_fused_block_equals_its_steps_in_values_and_gradients(
     fused = outcome(model, kind, dropout, predicted=predicted)
     monkeypatch.setattr(Transformer, "fused", Transformer.block_by_block)
     steps = outcome(model, kind, dropout, predicted=predicted)
-    for actual, expected in zip(fused, steps, strict=True):
-        torch.testing.assert_close(actual, expected, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(fused, steps, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(("weighting", "transport"), KINDS)
@@ -106,14 +100,13 @@ def test_vmap_over_seeds_equals_each_seed(
     (batched * draw(batched.shape[1:], 6)).sum().backward()
     for seed, model in enumerate(models):
         dropout = None if rate is None else Dropout(rate, keys[seed])
-        out, table, *grads = outcome(model, kind, dropout, seed)
         batched_results = [batched[seed], tables.grad[seed]]
         batched_results += [parameters[name].grad[seed] for name, _ in model.named_parameters()]
-        for actual, expected in zip(batched_results, (out, table, *grads), strict=True):
-            torch.testing.assert_close(actual, expected, rtol=1e-9, atol=1e-9)
+        expected = outcome(model, kind, dropout, seed)
+        torch.testing.assert_close(batched_results, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_vmap_over_inputs_sums_gradients_of_shared_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vmap_over_inputs_sums_gradients_of_shared_weights() -> None:
     model = build(0, "softmax", True)
     table = draw((VOCABULARY, WIDTH // 2), 5)
     tokens = torch.stack([tokens_of(seed) for seed in range(3)])
@@ -122,8 +115,7 @@ def test_vmap_over_inputs_sums_gradients_of_shared_weights(monkeypatch: pytest.M
     shared = [parameter.grad.clone() for parameter in model.parameters()]
     model.zero_grad()
     torch.stack([model(groups("double", table, row)) for row in tokens]).square().sum().backward()
-    for actual, expected in zip(shared, model.parameters(), strict=True):
-        torch.testing.assert_close(actual, expected.grad)
+    torch.testing.assert_close(shared, [parameter.grad for parameter in model.parameters()])
 
 
 def test_convolutions_do_not_change_results(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,13 +123,8 @@ def test_convolutions_do_not_change_results(monkeypatch: pytest.MonkeyPatch) -> 
     exact = outcome(model, "double", None)
     monkeypatch.setattr(maps, "WORTHWHILE", 0)
     monkeypatch.setattr(maps, "onednn_wins", lambda: True)
-    model = model.float()
-    table = draw((VOCABULARY, WIDTH // 2), 5).float().requires_grad_()
-    out = model(groups("double", table, tokens_of(0)))
-    loss = (out * draw(out.shape, 6)).sum()
-    grads = torch.autograd.grad(loss, (table, *model.parameters()))
-    for actual, expected in zip((out, *grads), exact, strict=True):
-        torch.testing.assert_close(actual.double(), expected, rtol=1e-3, atol=1e-3)
+    single = outcome(model.float(), "double", None)
+    torch.testing.assert_close(single, exact, rtol=1e-3, atol=1e-3, check_dtype=False)
 
 
 def test_second_derivative_raises_runtime_error() -> None:
@@ -155,5 +142,4 @@ def test_cuda_equals_cpu(weighting: str, transport: bool) -> None:
     model = build(0, weighting, transport)
     on_cpu = outcome(model, "double", Dropout(0.2, torch.tensor(5)))
     on_cuda = outcome(model.cuda(), "double", Dropout(0.2, torch.tensor(5).cuda()))
-    for actual, expected in zip(on_cuda, on_cpu, strict=True):
-        torch.testing.assert_close(actual.cpu(), expected, rtol=1e-8, atol=1e-8)
+    torch.testing.assert_close(on_cuda, on_cpu, rtol=1e-8, atol=1e-8, check_device=False)

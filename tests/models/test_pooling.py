@@ -7,11 +7,11 @@ import torch
 
 from journeylab.models.pooling import AttentionPooling, ClusterPooling, MeanPooling, SabagPooling
 
-from ..tensors import generator
+from ..tensors import draw, generator
 
 
-def inputs(rows=3, n=5, d=8, seed=1):
-    return torch.randn(rows, n, d, generator=generator(seed), dtype=torch.float64)
+def inputs():
+    return draw(1, 3, 5, 8)
 
 
 @pytest.mark.parametrize("k", [2, 5, 10])

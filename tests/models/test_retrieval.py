@@ -13,6 +13,8 @@ from journeylab.models.retrieval import (
 )
 from journeylab.operators import naive
 
+from ..tensors import draw
+
 FIELDS, WIDTH, ANSWERS = (6, 3), 8, 3
 
 
@@ -31,8 +33,7 @@ def episode(rows=2, entries=5, queries=2, seed=1):
 
 
 def angles(*shape, seed=2):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, WIDTH // 2, generator=generator, dtype=torch.float64)
+    return draw(seed, *shape, WIDTH // 2)
 
 
 TURNS = {
@@ -90,24 +91,16 @@ def slow(model, entries, questions, turns):
 def test_head_equals_the_slow_reference_in_values_and_gradients(name, weighting):
     model, (entries, questions) = head(weighting), episode()
     turns = TURNS[name]
-    fast = model(entries, questions, turns)
-    expected = slow(model, entries, questions, turns)
-    torch.testing.assert_close(fast, expected, atol=1e-12, rtol=1e-10)
-    parameters = list(model.parameters())
-    weights = torch.randn(fast.shape, generator=torch.Generator().manual_seed(4)).double()
-    fast_gradients = torch.autograd.grad((fast * weights).sum(), parameters)
-    slow_gradients = torch.autograd.grad((expected * weights).sum(), parameters)
-    for actual, exact in zip(fast_gradients, slow_gradients, strict=True):
-        torch.testing.assert_close(actual, exact, atol=1e-11, rtol=1e-9)
+    results = []
+    for logits in (model(entries, questions, turns), slow(model, entries, questions, turns)):
+        loss = (logits * draw(4, *logits.shape)).sum()
+        results.append((logits, *torch.autograd.grad(loss, list(model.parameters()))))
+    torch.testing.assert_close(*results, atol=1e-11, rtol=1e-9)
 
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_gradients_of_turned_scores_agree_with_finite_differences(shared):
-    generator = torch.Generator().manual_seed(0)
-    q, k = (
-        torch.randn(2, n, WIDTH, generator=generator, dtype=torch.float64, requires_grad=True)
-        for n in (3, 4)
-    )
+    q, k = (draw(n, 2, n, WIDTH).requires_grad_() for n in (3, 4))
     phi = angles(1 if shared else 2, 4).requires_grad_()
     assert torch.autograd.gradcheck(turned_scores, (q, k, phi), check_undefined_grad=False)
 
