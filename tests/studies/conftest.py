@@ -11,10 +11,13 @@ from typing import Any, cast
 
 import pytest
 from matplotlib.figure import Figure
+from torch import nn
 
 from journeylab import catalogue
 from journeylab.plotting import StudyResults, Table
 from journeylab.reports.draw import all_tables
+from journeylab.streams import Streams
+from journeylab.training import Problem
 
 from ..conftest import unchecked_types
 from .gathering import draw
@@ -99,6 +102,13 @@ def drawn(request: pytest.FixtureRequest, drawn_of: Callable[[str], dict[str, Fi
     return drawn_of(request.path.parent.name)
 
 
+@pytest.fixture
+def build(request: pytest.FixtureRequest) -> Callable[[Problem], nn.Module]:
+    """A function: the untrained model of a problem of the study whose folder holds the test."""
+    generator = Streams(request.path.parent.name, 1000).generator
+    return lambda problem: problem.build(generator("init"))
+
+
 def of_results(name: str) -> Any:
     """A fixture: a function of the ``results.py`` of the study whose folder holds the test."""
 
@@ -114,4 +124,3 @@ def of_results(name: str) -> Any:
 make_job = of_results("make_job")
 make_problem = of_results("make_problem")
 make_computation = of_results("make_computation")
-build = of_results("build")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 
 from journeylab import catalogue
 from journeylab.claims.schema import PILOT
@@ -69,6 +70,34 @@ def test_computed_rows_are_declared_unique_and_the_same_again(study: str, run: R
         assert set(rows.dropna(axis="columns", how="all")) <= {"draw", "metric", "value", *factors}
         for factor, levels in factors.items():
             assert set(rows[factor]) <= set(levels), (metric, factor)
+
+
+@pytest.mark.parametrize(
+    ("study", "section", "settings", "message"),
+    [
+        ("exp2", "Lookups", {"task": "lookup", "keys": 40}, "a repository of 100 needs as many"),
+        ("exp2", "Relations", {"task": "relations", "keys": 3}, "5 subjects need as many"),
+        ("exp4", "Model", {"length": 20}, "multiple of 8"),
+        ("exp4", "UntrainedArm", {"computed": "random", "variants": ["rope"]}, "replicates"),
+        ("exp5", "BridgeCases", {"contraction": 0.5}, "stay above 1e-150"),
+        ("exp6", "Computation", {"computed": "rank", "variant": "separable"}, "no variant"),
+        ("exp7", "Data", {"generations": (4, 8, 9)}, "write four generations"),
+        ("exp7", "Data", {"generations": (4, 9, 9, 9)}, "9 children of 4 fathers"),
+        ("exp7", "Data", {"generations": (4, 8, 7, 9)}, "7 children of 8 fathers"),
+        ("exp7", "Data", {"cities": 3}, "write 5"),
+        ("exp7", "Data", {"teaching": 0.8, "transfer": 0.2}, "leave a share"),
+        ("exp9", "Computation", {"computed": "training", "variant": "x"}, "unknown variant"),
+        ("exp9", "Computation", {"computed": "training", "variant": "soft", "steps": 100}, "short"),
+        ("exp9", "Model", {"d": 8, "heads": 3}, "write a divisor of d, 8"),
+        ("exp10", "Data", {"operations": 5}, "wiring any"),
+        ("exp10", "Data", {"test": 0.6, "train": 0.5}, "at most 1"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(
+    study: str, section: str, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValidationError, match=message):
+        getattr(catalogue.settings_part(study), section)(**settings)
 
 
 def test_every_study_computes_something_without_training() -> None:

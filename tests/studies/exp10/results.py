@@ -3,7 +3,6 @@
 from functools import cache
 
 import pandas as pd
-from torch import nn
 
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
@@ -43,11 +42,6 @@ def make_problem(
         training=own.Training(**chosen),
     )
     return Circuits(job, draw_circuits().iloc[::every], Streams("exp10", seed))
-
-
-def build(problem: Circuits) -> nn.Module:
-    """The untrained model of a problem."""
-    return problem.build(Streams("exp10", 1000).generator("init"))
 
 
 def make_results() -> StudyResults:

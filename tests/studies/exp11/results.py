@@ -2,8 +2,6 @@
 
 from typing import get_args
 
-from torch import nn
-
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp11_sabag_pooling import settings as own
@@ -32,11 +30,6 @@ def make_problem(
     )
     table = generate(data, data_streams("exp11", source, seed))
     return PoolingProblem(job, table, Streams("exp11", seed))
-
-
-def build(problem: PoolingProblem) -> nn.Module:
-    """The untrained model of a problem."""
-    return problem.build(Streams("exp11", 1000).generator("init"))
 
 
 def make_results() -> StudyResults:

@@ -1,10 +1,8 @@
 import pytest
 import torch
 
-from journeylab.datasets.triples import MASK, TAIL, facts_of
-from journeylab.knowledge.settings import Evaluation
+from journeylab.datasets.triples import MASK, TAIL
 from journeylab.streams import Streams
-from journeylab.studies.exp12_native_kg_transfer.measure import measure
 
 
 def fresh(problem, seed=0):
@@ -68,13 +66,3 @@ def test_tokens_per_step_is_the_mean_number_of_predicted_tokens(make_problem, va
         batch = problem.batch(step, order, dropout)
         seen += sum(float(rows.sum()) for name, rows in batch.items() if name.endswith("_weights"))
     assert problem.tokens_per_step == pytest.approx(seen / 100, rel=0.03)
-
-
-@pytest.mark.parametrize("variant", ["A-plus-causal", "B-mlm"])
-def test_only_native_models_complete_triples(make_problem, variant):
-    problem = make_problem(variant)
-    table = measure(problem.job, Evaluation(templates=(0, 1)), problem, fresh(problem))
-    assert ("kg" in set(table["format"])) == (variant == "A-plus-causal")
-    rows = table[(table["metric"] == "hits@1") & (table["candidates"] == "all")]
-    assert len(rows) == 3 * (2 + (variant == "A-plus-causal"))
-    assert len(facts_of(problem.facts, "transfer")) == 11

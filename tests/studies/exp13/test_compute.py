@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-import torch
 
-from journeylab.datasets.groups import GENERATORS, GROUPS
 from journeylab.studies.exp13_published_mixers import reflections
 from journeylab.studies.exp13_published_mixers.ceilings import ceilings, chances, in_second_half
 from journeylab.studies.exp13_published_mixers.compute import (
@@ -77,18 +75,3 @@ def test_only_commuting_products_ignore_the_order_of_letters():
     }
     assert changes["toral-product"] < 1e-10
     assert min(changes["orthogonal-product"], changes["linear-product"]) > 1e-3
-
-
-def test_words_over_letters_are_words_over_the_group():
-    from journeylab.datasets.sequences import draw_words
-
-    letters = GENERATORS["A5"]
-    tokens, labels = draw_words(
-        20, 9, np.random.default_rng(1), table=GROUPS["A5"], letters=letters
-    )
-    for word, states in zip(tokens, labels, strict=True):
-        element = 0
-        for token, state in zip(word, states, strict=True):
-            element = GROUPS["A5"][letters[token], element]
-            assert element == state
-    assert torch.from_numpy(tokens).max() == 1

@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from journeylab.catalogue import resolve_run
-from journeylab.datasets.groups import GENERATORS, GROUPS
 from journeylab.datasets.sequences import UNLABELLED
 from journeylab.models.mixers.model import count_parameters
 from journeylab.models.mixers.registry import MECHANISMS
@@ -81,17 +80,6 @@ def test_rows_begin_with_start_and_have_their_answers_in_range(task):
     assert tokens.max() < vocabulary(task)
     assert UNLABELLED <= labels.min() <= labels.max() < answers(task)
     assert (labels[:, 17:] != UNLABELLED).any()
-
-
-@pytest.mark.parametrize("group", GENERATORS)
-def test_two_letters_generate_the_whole_group(group):
-    table, reached = GROUPS[group], {0}
-    while True:
-        more = reached | {int(table[g, x]) for g in GENERATORS[group] for x in reached}
-        if more == reached:
-            break
-        reached = more
-    assert len(reached) == len(table)
 
 
 def test_only_answers_in_the_second_half_count():

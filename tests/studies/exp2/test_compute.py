@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from journeylab.studies.exp2_shuffled_kb import compute as module
 from journeylab.studies.exp2_shuffled_kb.anchors import expected_multiplicity
-from journeylab.studies.exp2_shuffled_kb.compute import COLUMNS, compute, witness_change
+from journeylab.studies.exp2_shuffled_kb.compute import compute, witness_change
 from journeylab.studies.exp2_shuffled_kb.models import Retriever
 from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Computation, Lookups, Model
 
@@ -38,9 +38,7 @@ def test_witness_change_equals_its_closed_form(variant: str, expected: float):
 @pytest.mark.parametrize("variant", ["position-free", "content"])
 def test_position_free_and_content_heads_are_invariant(variant: str):
     table = compute(job("invariance", variant), None)
-    assert list(table.columns) == list(COLUMNS)
     assert set(table["metric"]) == {"invariance_error"}
-    assert not table.duplicated(["draw", "M", "precision"]).any()
     assert len(table) == 2 * 2 * 2
     assert table.loc[table["precision"] == "float64", "value"].max() < 1e-12
     assert table.loc[table["precision"] == "float32", "value"].max() < 1e-4

@@ -75,7 +75,6 @@ def computed_rows(computed, variant, draws=2, operators="each", model=SMALL):
 @pytest.mark.parametrize("operators", ["one", "each"])
 def test_random_operators_have_the_metrics_of_trained_operators(make_problem, operators):
     table = computed_rows("random", "gaussian", 3, operators)
-    assert table.equals(computed_rows("random", "gaussian", 3, operators))
     problem = make_problem("gaussian", operators=operators)
     measured = measure(problem.job, FEW, problem, altered(problem))
     staged = {m for m in measured["metric"] if list(METRICS[m].factors) == ["stage"]}

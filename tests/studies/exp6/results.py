@@ -1,11 +1,9 @@
 """Small jobs and results of exp6."""
 
-from torch import nn
-
 from journeylab.catalogue import resolve_run
 from journeylab.config import TrainingSettings
 from journeylab.plotting import StudyResults
-from journeylab.streams import Streams, data_streams
+from journeylab.streams import data_streams
 from journeylab.studies.exp6_coupling_rank import settings as own
 from journeylab.studies.exp6_coupling_rank.compute import compute
 from journeylab.studies.exp6_coupling_rank.data import generate
@@ -37,11 +35,6 @@ def make_job(variant: str, fit: str = "labels", steps: int = 3, **data: object) 
 def make_problem(*args: str, seed: int = 1000, **keys: object) -> Coupling:
     job = make_job(*args, **keys)
     return Coupling(job, generate(job.data, data_streams("exp6", "test", seed)))
-
-
-def build(problem: Coupling) -> nn.Module:
-    """The untrained model of a problem."""
-    return problem.build(Streams("exp6", 1000).generator("init"))
 
 
 def make_results() -> StudyResults:

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from journeylab.studies.exp6_coupling_rank import compute as compute_module
 from journeylab.studies.exp6_coupling_rank.compute import compute, expected_rank, spectrum
@@ -97,8 +96,3 @@ def test_d_minus_1_terms_miss_the_scores_of_distinct_frequencies_only(ranks):
             assert errors.min() > 1e-10
         else:
             assert errors.max() < 1e-13
-
-
-def test_a_variant_of_another_check_is_refused():
-    with pytest.raises(ValidationError, match="no variant 'separable'"):
-        Computation(computed="rank", variant="separable")

@@ -8,7 +8,6 @@ from journeylab.operators.journey import slot_angles
 from journeylab.operators.rotary import standard_frequencies
 from journeylab.studies.exp7_native_kg import compute as exp7
 from journeylab.studies.exp7_native_kg.compute import (
-    COLUMNS,
     best_split,
     compute,
     count,
@@ -44,8 +43,6 @@ def job_of(variant: str, draws: int = 1, **model: float) -> Computation:
 
 def check(variant: str, draws: int = 3, **model: float) -> dict[str, list[float]]:
     table = compute(job_of(variant, draws, **model), None)
-    assert list(table.columns) == list(COLUMNS)
-    assert not table.duplicated(["draw", "metric", "quantity"]).any()
     return {metric: rows["value"].tolist() for metric, rows in table.groupby("metric")}
 
 

@@ -1,7 +1,5 @@
 """Small jobs and results of exp8."""
 
-from torch import nn
-
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp8_value_embeddings import settings as own
@@ -51,11 +49,6 @@ def make_computation(
     return own.Computation(
         computed=computed, variant=variant, draws=draws, attention=attention, **sections
     )
-
-
-def build(problem: Assignment) -> nn.Module:
-    """The untrained model of a problem."""
-    return problem.build(problem.streams.generator("init"))
 
 
 def make_results() -> StudyResults:
