@@ -36,12 +36,15 @@ def written(facts, linearisation="none"):
 
 @settings(max_examples=60)
 @given(SEEDS)
-def test_every_world_has_the_documented_facts(seed: int):
+def test_every_world_has_the_documented_facts_and_longest_sentence(seed: int):
     facts = draw(Data(), seed)
     assert facts["relation"].value_counts().to_dict() == DOCUMENTED_COUNTS
     splits = facts["split"].value_counts().to_dict()
     assert splits == {"base": 55, "teaching": 30, "transfer": 11, "generalisation": 6}
     assert Counter(entities(facts).values()) == {"person": 30, "city": 10, "country": 5}
+    known = facts_of(facts, "base", "teaching", "transfer", "generalisation")
+    assert max(map(len, entities(facts))) == 6
+    assert max(len(ENGLISH.sentence(*fact, t)) for fact in known for t in range(3)) == 33
 
 
 @settings(max_examples=40)
@@ -79,17 +82,6 @@ def test_brothers_are_mutual_and_share_a_father(seed: int):
     brothers = {(f.head, f.tail) for f in base if f.relation == "brother_of"}
     assert brothers == {(b, a) for a, b in brothers}
     assert all(a != b and father[a] == father[b] for a, b in brothers)
-
-
-@settings(max_examples=40)
-@given(SEEDS)
-def test_brothers_share_the_split_of_a_relation(seed: int):
-    facts = draw(Data(), seed)
-    father = {f.head: f.tail for f in facts_of(facts, "base") if f.relation == "son_of"}
-    splits: dict[tuple[str, str], set[str]] = {}
-    for row in facts[facts["kind"] == "derived"].itertuples():
-        splits.setdefault((row.relation, father[row.head]), set()).add(row.split)
-    assert all(len(names) == 1 for names in splits.values())
 
 
 def test_worlds_of_other_sizes_are_lawful():
@@ -147,16 +139,6 @@ def test_transfer_fact_is_a_leak_in_text_rows_only(facts):
     with pytest.raises(AssertionError, match="text row"):
         assert_no_leak(facts, rows._replace(text=(*rows.text, ENGLISH.sentence(*fact, 1))))
     assert_no_leak(facts, Corpus(rows.text, (ENGLISH.sentence(*fact, 1),), ()))
-
-
-@settings(max_examples=40)
-@given(SEEDS)
-def test_longest_row_has_the_same_length_in_every_world(seed: int):
-    facts = draw(Data(), seed)
-    known = facts_of(facts, "base", "teaching", "transfer", "generalisation")
-    assert max(map(len, entities(facts))) == 6
-    longest = max(len(ENGLISH.sentence(*fact, template)) for fact in known for template in range(3))
-    assert 1 + longest == 34
 
 
 def test_tables_that_break_a_rule_are_rejected(facts):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from journeylab.datasets import sequences
-from journeylab.datasets.groups import GROUPS, cyclic, symmetric
+from journeylab.datasets.groups import GENERATORS, GROUPS, cyclic, symmetric
 
 ORDERS = {"S3": 6, "Z60": 60, "A4xZ5": 60, "A5": 60, "S5": 120}
 
@@ -83,10 +83,18 @@ def test_rows_are_in_range_and_depend_on_the_stream_only(name):
     assert set(np.unique(task.draw(2000, 40, rng()).labels)) >= set(range(task.answers))
 
 
-def test_word_labels_are_products_of_permutations():
-    table = GROUPS["S5"]
-    tokens, labels = sequences.draw_words(5, 12, rng(), table=table)
-    for row, answers in zip(tokens, labels, strict=True):
+@pytest.mark.parametrize("group", GENERATORS)
+def test_two_letters_generate_the_whole_group(group):
+    assert len(closure(GROUPS[group], GENERATORS[group])) == len(GROUPS[group])
+
+
+@pytest.mark.parametrize(("group", "letters"), [("S5", None), ("A5", GENERATORS["A5"])])
+def test_word_labels_are_products_of_permutations(group, letters):
+    table = GROUPS[group]
+    tokens, labels = sequences.draw_words(5, 12, rng(), table=table, letters=letters)
+    assert (letters is None) == (tokens.max() > 1)
+    for word, answers in zip(tokens, labels, strict=True):
+        row = word if letters is None else np.array(letters)[word]
         for t, answer in enumerate(answers):
             # from the left end: (((x_t x_{t−1}) x_{t−2}) …)
             element = row[t]

@@ -64,18 +64,6 @@ def test_operators_are_orthogonal(name, seed, width, size):
     torch.testing.assert_close(operator @ operator.T, eye(width), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("parametrise", [exponential, cayley])
-@settings(max_examples=40)
-@given(seed=seeds, width=widths)
-def test_exponential_and_cayley_have_determinant_one(parametrise, seed, width):
-    assert parametrise(draw(seed, width, width)).det().item() == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("parametrise", [exponential, cayley])
-def test_zero_parameters_give_the_identity(parametrise):
-    torch.testing.assert_close(parametrise(torch.zeros(5, 5)), torch.eye(5))
-
-
 @settings(max_examples=40)
 @given(seed=seeds, data=st.data(), width=st.integers(2, 9))
 def test_exponential_reaches_every_rotation_including_by_pi(seed, data, width):

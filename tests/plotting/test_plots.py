@@ -254,13 +254,6 @@ def test_looks_without_a_sequence_are_not_drawn():
     assert stopping(claims().model_copy(update={"looks": (12, 16)})) is None
 
 
-def test_the_figure_of_looks_is_the_same_file(tmp_path):
-    for name in ("a", "b"):
-        with styled():
-            save(stopping(looked(12, 16, 12, 12, 20, 16)), tmp_path / f"{name}.pdf")
-    assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
-
-
 def test_more_anchors_than_styles_are_refused_and_none_is_left_out():
     _, axes = canvas(1.0)
     lines = {name: 0.1 * i for i, name in enumerate("abcde")}
