@@ -81,6 +81,13 @@ def unchecked() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def ordinary_algorithms() -> Iterator[None]:
+    """For tests that prepare this process for training: the next test finds it as it was."""
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
 @pytest.fixture(scope="session")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of commands, first in PATH, whose processes fork after the libraries are imported.

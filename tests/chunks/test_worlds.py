@@ -1,7 +1,6 @@
 """A seed with several worlds: each has streams of its own; the values of the seed are means."""
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -26,7 +25,7 @@ from journeylab.training import train as train_seed
 
 SEEDS, WORLDS = (100, 101), 3
 assert_same_bits = partial(torch.testing.assert_close, rtol=0, atol=0)
-pytestmark = pytest.mark.usefixtures("unchecked")  # contracts of studies check the types
+pytestmark = pytest.mark.usefixtures("unchecked", "ordinary_algorithms")  # contracts check types
 
 TRAINING = {"steps": 6, "learning_rate": 0.003, "warmup": 2, "dropout": 0.05, "evaluate_every": 3}
 TRAINING |= {"checkpoint_every": 2}
@@ -37,12 +36,6 @@ JOBS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 """Study → its dataset, the settings of the dataset, and a model."""
 RUN = ("exp7", "characters", "A")
-
-
-@pytest.fixture(autouse=True)
-def ordinary_algorithms() -> Iterator[None]:
-    yield
-    torch.use_deterministic_algorithms(False)
 
 
 def job_of(study: str, **data: Any) -> TrainedJob:

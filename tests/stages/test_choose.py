@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from journeylab.config import Search, Trial, canonical, read_setting, with_values
 from journeylab.records.searches import TrialResult
@@ -172,12 +171,6 @@ def test_points_mean_the_same_in_a_plan_whose_keys_are_sorted():
         how.values(trial.point) for trial in trials
     ]
     assert list(planned.grid) == list(how.grid) != sorted(how.grid)
-
-
-@pytest.mark.parametrize("grid", [[1, 2], [[RATES, [0.01, 0.03], 3]], 5])
-def test_a_grid_that_is_no_mapping_is_refused(grid):
-    with pytest.raises(ValidationError, match="grid\n  Input should be a valid dictionary"):
-        search(grid=grid)
 
 
 def test_the_grid_grows_by_the_ratio_of_its_outermost_values():

@@ -1,6 +1,5 @@
 """Computed runs: per seed and resumable, or once without a seed."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
@@ -8,15 +7,14 @@ import pytest
 
 from journeylab import catalogue
 from journeylab.config import Frozen
-from journeylab.records.cost import start_counting
 from journeylab.records.files import read_table
 from journeylab.records.plans import Plan
-from journeylab.records.runs import RunStart, read_host, read_run
+from journeylab.records.runs import read_host, read_run
 from journeylab.stages import compute
-from journeylab.stages.running import Call
 from journeylab.streams import Streams
 
 from ..made import flip
+from .calls import call
 
 
 class Simulation:
@@ -47,13 +45,7 @@ def run(folder: Path, seeds: tuple[int, ...] | None, draws: int = 1) -> Plan:
     plan = Plan(
         stage="compute", study="exp5", arm="a", variant="b", seeds=seeds, settings={"draws": draws}
     )
-    call = Call(
-        plan,
-        folder / "run.json",
-        RunStart(plan_key=plan.key, started=datetime.now(UTC)),
-        start_counting(),
-    )
-    compute.run(call)
+    compute.run(call(plan, folder / "run.json"))
     return plan
 
 

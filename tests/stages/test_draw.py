@@ -6,16 +6,17 @@ from journeylab.config import UserError
 from journeylab.records.plans import Plan
 from journeylab.reports.draw import DRAWN
 from journeylab.stages import draw
-from journeylab.stages.running import Call
+
+from .calls import call
 
 
 def test_a_folder_with_files_of_its_user_is_refused_and_kept(tmp_path):
     for name in (*DRAWN, "thesis.tex"):
         (tmp_path / name).touch()
-    call = Call(Plan(stage="draw", study="exp5"), tmp_path / "m.json", start=None, cost=None)
+    drawing = call(Plan(stage="draw", study="exp5"), tmp_path / "m.json")
     with pytest.raises(UserError, match=r"holds thesis.tex, and draw replaces the whole folder"):
-        draw.run(call)
+        draw.run(drawing)
     assert (tmp_path / "thesis.tex").exists()
     (tmp_path / "thesis.tex").unlink()
     with pytest.raises(UserError, match="--measurements: write one path"):
-        draw.run(call)
+        draw.run(drawing)

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from journeylab.config import ExternalFile, UserError
-from journeylab.records.cost import start_counting
 from journeylab.records.plans import Plan
-from journeylab.records.runs import RunStart
 from journeylab.stages import fetch
-from journeylab.stages.running import Call
+
+from .calls import call
 
 CONTENT = b"First Citizen:\nBefore we proceed any further, hear me speak.\n" * 4000
 FILE = {"sha256": hashlib.sha256(CONTENT).hexdigest(), "bytes": len(CONTENT)}
@@ -54,10 +52,7 @@ def serving(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
 
 def run(output: Path, **location: object) -> None:
     settings = dict(ExternalFile.model_validate(FILE | location))
-    plan = Plan(stage="fetch", settings=settings)
-    fetch.run(
-        Call(plan, output, RunStart(plan_key=plan.key, started=datetime.now(UTC)), start_counting())
-    )
+    fetch.run(call(Plan(stage="fetch", settings=settings), output))
 
 
 def refused(output: Path, **location: object) -> str:

@@ -1,15 +1,11 @@
 """The files of a run whose seeds have several worlds, through the stages that write them."""
 
 import json
-from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-import torch
 
 from journeylab.config import UserError
-from journeylab.records.cost import start_counting
 from journeylab.records.files import (
     MEASUREMENTS,
     read_table,
@@ -19,11 +15,13 @@ from journeylab.records.files import (
     write_table,
 )
 from journeylab.records.plans import Plan
-from journeylab.records.runs import RunStart, read_host, read_run
+from journeylab.records.runs import read_host, read_run
 from journeylab.stages import generate, measure, train
-from journeylab.stages.running import Call
+
+from .calls import call
 
 SEEDS, WORLDS = (100, 101), 2
+pytestmark = pytest.mark.usefixtures("ordinary_algorithms")
 TRAINING = {"steps": 4, "learning_rate": 0.003, "evaluate_every": 2, "checkpoint_every": 2}
 JOB = {"variant": "A", "data": {"worlds": WORLDS}, "model": {"d": 8}, "training": TRAINING}
 RUN = {"study": "exp7", "arm": "characters", "variant": "A", "seeds": SEEDS}
@@ -35,18 +33,6 @@ MEASURED = Plan(
     inputs={"data": DATA.key, "run": TRAINED.key},
     **RUN,
 )
-
-
-@pytest.fixture(autouse=True)
-def ordinary_algorithms() -> Iterator[None]:
-    yield
-    torch.use_deterministic_algorithms(False)
-
-
-def call(plan: Plan, output: Path, progress: Path | None = None, **files: Path) -> Call:
-    start = RunStart(plan_key=plan.key, started=datetime.now(UTC))
-    given = {name: [path] for name, path in files.items()}
-    return Call(plan, output, start, start_counting(), given, progress)
 
 
 @pytest.fixture

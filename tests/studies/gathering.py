@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
@@ -31,6 +33,13 @@ def first_of_each_arm_and_variant() -> Iterator[tuple[str, RunSettings]]:
                 if len(new) >= least:
                     seen |= new
                     yield study, run
+
+
+def write_syllables(file: Path) -> Path:
+    """Write a text of syllables, in which a character predicts something of the next one."""
+    words = np.random.default_rng(0).choice(["la ", "so ", "mi", "re", "do"], 2500)
+    file.write_text("".join(words), encoding="utf-8")
+    return file
 
 
 def of_seed(study: str, arm: str, variant: str, seed: int) -> dict[str, Any]:

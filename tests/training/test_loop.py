@@ -308,11 +308,10 @@ def test_terminal_gets_a_bar() -> None:
     assert "2/2" in stream.getvalue()
 
 
-def test_prepared_process_has_one_thread() -> None:
+def test_prepared_process_has_one_thread(ordinary_algorithms: None) -> None:
     prepare_process(threads=1)
     assert torch.get_num_threads() == 1
     assert torch.are_deterministic_algorithms_enabled()
-    torch.use_deterministic_algorithms(False)
 
 
 def test_prepared_process_does_not_import_the_compiler(imported: Callable[..., set[str]]) -> None:

@@ -1,16 +1,15 @@
 import pytest
 
-from journeylab.claims.effects import Every
+from journeylab.claims.effects import Every, cells
 from journeylab.knowledge.settings import Model
 from journeylab.studies.exp12_native_kg_transfer import compute as exp12
 from journeylab.studies.exp12_native_kg_transfer.settings import Computation
 
 from ...made import registered
 
-CLAIMS = registered().studies["exp12"].claims
-REGISTERED = {
-    claim.effect.every.metric: claim.region for claim in CLAIMS if isinstance(claim.effect, Every)
-}
+STUDY = registered().studies["exp12"]
+EXACT = [claim for claim in STUDY.claims if isinstance(claim.effect, Every)]
+REGISTERED = {claim.effect.every.metric: claim.region for claim in EXACT}
 CHECKS = {
     "cache": ("cache_error", "cache_control"),
     "order": ("order_error", "order_control"),
@@ -41,6 +40,13 @@ def test_every_certificate_is_registered():
     assert set(REGISTERED) == {metric for metrics in CHECKS.values() for metric in metrics} - {
         *CONTROLS
     }
+
+
+def test_every_judged_model_has_a_gate():
+    for claim in STUDY.claims:
+        if claim.primary and claim not in EXACT:
+            gated = {STUDY.gates[name].run for name in claim.gate}
+            assert gated == {cell.run for cell in cells(claim.terms)}, claim.id
 
 
 def store_unrotated(model, entries, *rest, **more):

@@ -4,7 +4,6 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from journeylab.config import ExternalFile
@@ -15,7 +14,7 @@ from journeylab.studies.exp4_operator_recovery.compute import compute
 from journeylab.studies.exp4_operator_recovery.data import generate
 from journeylab.studies.exp4_operator_recovery.models import RecoveryProblem
 
-from ..gathering import gather, of_computed, untrained
+from ..gathering import gather, of_computed, untrained, write_syllables
 
 DATA = own.Data(file=ExternalFile(sha256="0" * 64), passage=100, held_out=0.2)
 SEEDS, DRAWS = 2, 3
@@ -29,12 +28,8 @@ RUNS = {
 
 @cache
 def draw_passages() -> pd.DataFrame:
-    """A text of syllables, in which a character predicts something of the next one."""
-    rng = np.random.default_rng(0)
-    text = "".join(rng.choice(["la ", "so ", "mi", "re", "do"], 2500))
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "text"
-        file.write_text(text, encoding="utf-8")
+        file = write_syllables(Path(folder) / "text")
         return generate(DATA, data_streams("exp4", "corpus", 1000), file)
 
 

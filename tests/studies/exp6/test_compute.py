@@ -18,27 +18,16 @@ def ranks():
 
 
 @pytest.mark.parametrize("frequencies", FREQUENCIES)
-def test_frequencies_give_the_rank_in_both_arithmetics(ranks, frequencies):
-    rows = ranks[frequencies].set_index("metric")
-    assert set(rows.loc["rank", "value"]) == {RANKS[frequencies]}
-    assert set(rows.loc["rank_error", "value"]) == {0.0}
-    assert rows.loc["gap", "value"].min() > 1e6
-
-
-def test_rank_is_below_d_for_integer_and_repeated_frequencies(ranks):
-    """They are the negative controls of the claim of rank d."""
-    for frequencies, missing in (("integer", 1.0), ("repeated", 2.0)):
-        rows = ranks[frequencies]
-        assert set(rows.loc[rows["metric"] == "rank_defect", "value"]) == {missing}
-
-
-@pytest.mark.parametrize("frequencies", FREQUENCIES)
-def test_single_precision_changes_the_rank(ranks, frequencies):
-    rows = ranks[frequencies]
-    assert (
-        rows.loc[rows["metric"] == "rounded_error", "value"].tolist()
-        == [9 - RANKS[frequencies]] * 2
-    )
+def test_frequencies_give_the_rank_in_both_arithmetics_and_another_in_single_precision(
+    ranks, frequencies
+):
+    """Integer and repeated frequencies are the negative controls of the claim of rank d = 8."""
+    values, rank = ranks[frequencies].groupby("metric")["value"], RANKS[frequencies]
+    assert set(values.get_group("rank")) == {rank}
+    assert set(values.get_group("rank_error")) == {0.0}
+    assert set(values.get_group("rank_defect")) == {8.0 - rank}
+    assert values.get_group("gap").min() > 1e6
+    assert values.get_group("rounded_error").tolist() == [9 - rank] * 2
 
 
 def test_both_arithmetics_agree_on_nonzero_singular_values():

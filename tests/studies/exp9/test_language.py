@@ -22,7 +22,7 @@ from journeylab.studies.exp9_router_gradients.settings import Data, Evaluation, 
 from journeylab.training import train
 
 from ...models.encoder_layer import encoder_layer
-from ..gathering import values_of
+from ..gathering import values_of, write_syllables
 
 VARIANTS = ("straight-through", "gumbel-0.5", "annealing", "soft")
 STEPS = 30
@@ -32,10 +32,7 @@ DATA = Data(file=ExternalFile(sha256="0" * 64), passage=100, held_out=0.2)
 
 @pytest.fixture(scope="module")
 def passages(tmp_path_factory):
-    """A text of syllables, in which a character predicts something of the next one."""
-    rng = np.random.default_rng(0)
-    file = tmp_path_factory.mktemp("corpus") / "text"
-    file.write_text("".join(rng.choice(["la ", "so ", "mi", "re", "do"], 2500)), encoding="utf-8")
+    file = write_syllables(tmp_path_factory.mktemp("corpus") / "text")
     return generate(DATA, data_streams("exp9", "corpus", 1000), file)
 
 
