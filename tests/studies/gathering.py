@@ -47,9 +47,11 @@ def of_seed(study: str, arm: str, variant: str, seed: int) -> dict[str, Any]:
     return {"study": study, "arm": arm, "variant": variant, "seed": seed}
 
 
-def of_computed(study: str, arm: str, variant: str, table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a run that is computed once, labelled as by its stage."""
-    return labelled(table, (study, arm, variant), None)
+def of_computed(study: str, arm: str, job: Any, seed: int | None = None) -> pd.DataFrame:
+    """The rows of a computed run, or of one of its seeds, labelled as by its stage."""
+    streams = None if seed is None else Streams(study, seed)
+    table = catalogue.compute_part(study).compute(job, streams)
+    return labelled(table, (study, arm, job.variant), seed)
 
 
 def values_of(table: pd.DataFrame, metric: str, **where: object) -> pd.Series:

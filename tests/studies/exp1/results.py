@@ -8,7 +8,6 @@ import torch
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp1_group_languages import settings as own
-from journeylab.studies.exp1_group_languages.compute import compute
 from journeylab.studies.exp1_group_languages.data import generate
 from journeylab.studies.exp1_group_languages.models import Recognition
 
@@ -53,7 +52,7 @@ def make_results() -> StudyResults:
         lambda arm, variant, seed: make_problem(variant, arm, seed),
         *(own.Evaluation(strings=10), {}),
     )
-    tables.append(of_computed("exp1", "certificates", "all", compute(job, None)))
+    tables.append(of_computed("exp1", "certificates", job))
     arms = {
         arm: own.Arm(
             task=arm,

@@ -7,7 +7,6 @@ import pandas as pd
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp10_circuit_encoders import settings as own
-from journeylab.studies.exp10_circuit_encoders.compute import compute
 from journeylab.studies.exp10_circuit_encoders.data import generate
 from journeylab.studies.exp10_circuit_encoders.models import Circuits
 
@@ -64,5 +63,5 @@ def make_results() -> StudyResults:
     tables, curves = untrained("exp10", RUNS, seeds, make, own.Evaluation(), learned)
     for check in ("example", "encodings", "equivalence", "padding"):
         job = own.Computation(computed="audit", variant=check, draws=1)
-        tables.append(of_computed("exp10", "audit", check, compute(job, None)))
+        tables.append(of_computed("exp10", "audit", job))
     return gather("exp10", settings, tables, curves)

@@ -5,11 +5,10 @@ from typing import get_args
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp11_sabag_pooling import settings as own
-from journeylab.studies.exp11_sabag_pooling.compute import compute
 from journeylab.studies.exp11_sabag_pooling.data import generate
 from journeylab.studies.exp11_sabag_pooling.models import PoolingProblem
 
-from ..gathering import gather, of_computed, of_seed, untrained
+from ..gathering import gather, of_computed, untrained
 
 RUNS = {
     "string-copy": ("sabag", "sabag-positions"),
@@ -56,11 +55,10 @@ def make_results() -> StudyResults:
     for seed in seeds:
         for kind in ("ratio", "sign", "rates"):
             job = own.Computation(computed=kind, variant="all", steps=10, starts=2)
-            table = compute(job, Streams("exp11", seed))
-            tables.append(table.assign(**of_seed("exp11", kind, "all", seed)))
+            tables.append(of_computed("exp11", kind, job, seed))
     for check in get_args(own.Check):
         job = own.Computation(computed="exact", variant=check, draws=1, steps=2)
-        tables.append(of_computed("exp11", "exact", check, compute(job, None)))
+        tables.append(of_computed("exp11", "exact", job))
     job = own.Computation(computed="search", variant="all", steps=2)
-    tables.append(of_computed("exp11", "search", "all", compute(job, None)))
+    tables.append(of_computed("exp11", "search", job))
     return gather("exp11", settings, tables, curves)

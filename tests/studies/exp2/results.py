@@ -9,7 +9,6 @@ from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp2_shuffled_kb import settings as own
-from journeylab.studies.exp2_shuffled_kb.compute import compute
 from journeylab.studies.exp2_shuffled_kb.data import generate
 from journeylab.studies.exp2_shuffled_kb.models import Retrieval
 
@@ -81,10 +80,10 @@ def make_results() -> StudyResults:
             job = own.Computation(
                 computed=check, variant=variant, draws=1, data=data, model=own.Model()
             )
-            tables.append(of_computed("exp2", check, variant, compute(job, None)))
+            tables.append(of_computed("exp2", check, job))
     names = {"small-sorted": "sorted", "small-shuffled": "shuffled"}
     cumulative = {"computed": "invariance", "variant": "cumulative", "draws": 1}
-    table = compute(own.Computation(**cumulative, data=data, model=own.Model()), None)
-    tables.append(of_computed("exp2", "invariance-cumulative", "cumulative", table))
+    job = own.Computation(**cumulative, data=data, model=own.Model())
+    tables.append(of_computed("exp2", "invariance-cumulative", job))
     results = gather("exp2", settings, tables, curves)
     return replace(results, names=results.names.model_copy(update={"arms": names}))

@@ -6,7 +6,6 @@ from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults
 from journeylab.streams import data_streams
 from journeylab.studies.exp3_order_information import settings as own
-from journeylab.studies.exp3_order_information.compute import compute
 from journeylab.studies.exp3_order_information.data import generate
 from journeylab.studies.exp3_order_information.models import ProbeTraining
 
@@ -18,8 +17,8 @@ RUNS = {"C2-d4": ("sum", "standard"), "C2-d16": ("standard",)}
 def enumerate_sets() -> list[pd.DataFrame]:
     """The enumeration of every set of frequencies."""
     sizes = {"computed": "enumeration", "draws": 1, "lengths": (8, 16), "strings": 2**16}
-    jobs = {variant: own.Computation(variant=variant, **sizes) for variant in own.SETS}
-    return [of_computed("exp3", "enumeration", v, compute(job, None)) for v, job in jobs.items()]
+    jobs = [own.Computation(variant=variant, **sizes) for variant in own.SETS]
+    return [of_computed("exp3", "enumeration", job) for job in jobs]
 
 
 def make_results() -> StudyResults:

@@ -10,7 +10,6 @@ from journeylab.config import ExternalFile
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp4_operator_recovery import settings as own
-from journeylab.studies.exp4_operator_recovery.compute import compute
 from journeylab.studies.exp4_operator_recovery.data import generate
 from journeylab.studies.exp4_operator_recovery.models import RecoveryProblem
 
@@ -56,7 +55,7 @@ def make_results() -> StudyResults:
         job = own.Computation(
             computed=kind, variant=variant, operators=operators, draws=DRAWS, model=SMALL
         )
-        tables.append(of_computed("exp4", arm, variant, compute(job, None)))
+        tables.append(of_computed("exp4", arm, job))
     settings = own.Settings(
         datasets={"corpus": own.Data(file=ExternalFile(sha256="0" * 64))},
         arms={arm: own.Arm(variants=[variant], **of) for arm, (variant, of) in RUNS.items()},

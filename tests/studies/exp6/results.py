@@ -5,7 +5,6 @@ from journeylab.config import TrainingSettings
 from journeylab.plotting import StudyResults
 from journeylab.streams import data_streams
 from journeylab.studies.exp6_coupling_rank import settings as own
-from journeylab.studies.exp6_coupling_rank.compute import compute
 from journeylab.studies.exp6_coupling_rank.data import generate
 from journeylab.studies.exp6_coupling_rank.models import Coupling
 
@@ -65,5 +64,5 @@ def make_results() -> StudyResults:
     tables, curves = untrained("exp6", RUNS, (1000, 1001), make, own.Evaluation())
     for frequencies in own.FREQUENCIES:
         job = own.Computation(computed="rank", variant=frequencies, draws=1, positions=9, roles=2)
-        tables.append(of_computed("exp6", "rank", frequencies, compute(job, None)))
+        tables.append(of_computed("exp6", "rank", job))
     return gather("exp6", settings, tables, curves)

@@ -3,7 +3,6 @@
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp8_value_embeddings import settings as own
-from journeylab.studies.exp8_value_embeddings.compute import compute
 from journeylab.studies.exp8_value_embeddings.data import generate
 from journeylab.studies.exp8_value_embeddings.models import Assignment
 
@@ -60,7 +59,7 @@ def make_results() -> StudyResults:
     tables, curves = untrained("exp8", RUNS, (1000, 1001), make, own.Evaluation())
     curves += [row | {"metric": "train_loss", "value": 0.5} for row in curves]
     for name in ("certificates", "geometry"):
-        tables.append(of_computed("exp8", name, "all", compute(make_computation(name), None)))
+        tables.append(of_computed("exp8", name, make_computation(name)))
     settings = own.Settings(
         datasets={"costs": own.Data()},
         arms={arm: own.Arm(variants=list(variants)) for arm, variants in RUNS.items()},

@@ -3,9 +3,7 @@
 import pandas as pd
 
 from journeylab.plotting import StudyResults
-from journeylab.streams import Streams
 from journeylab.studies.exp9_router_gradients import settings as own
-from journeylab.studies.exp9_router_gradients.compute import compute
 
 from ..gathering import gather, of_computed, of_seed
 
@@ -38,9 +36,8 @@ def make_results() -> StudyResults:
     for seed in (1000, 1001):
         for arm, variant in runs:
             job = own.Computation(computed=arm, variant=variant, **SIZES)
-            table = compute(job, Streams("exp9", seed))
-            tables.append(table.assign(**of_seed("exp9", arm, variant, seed)))
+            tables.append(of_computed("exp9", arm, job, seed))
         tables += [invent_language_rows(variant, seed) for variant in own.SPOKEN]
     job = own.Computation(computed="certificates", variant="all", draws=1)
-    tables.append(of_computed("exp9", "certificates", "all", compute(job, None)))
+    tables.append(of_computed("exp9", "certificates", job))
     return gather("exp9", settings, tables)
