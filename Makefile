@@ -159,7 +159,7 @@ test-system: setup $(PDOC) $(VALIDATORS) $(SERVICES) $(REFERENCES) ## run the te
 	PYTHONDONTWRITEBYTECODE= python -m pytest -m "system and not torture" -n 2 --dist loadfile --no-loadscope-reorder --durations 40
 
 torture: setup ## inject faults, load and hostile input, up to an hour; a tenth of the cases: CASES=0.1
-	PYTHONDONTWRITEBYTECODE= $(if $(CASES),JOURNEYLAB_CASES=$(CASES)) python -m pytest tests/torture -n 2 --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(if $(CASES),JOURNEYLAB_CASES=$(CASES)) python -m pytest tests/torture -n 2 --dist loadfile --no-loadscope-reorder --durations 40
 	python tools/reliability.py
 
 slurm-demo: setup ## boot a real SLURM cluster of two nodes on this machine, to try profiles/slurm

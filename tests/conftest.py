@@ -41,14 +41,15 @@ COLD = str(Path(sys.executable).parent)
 """The folder of the ordinary commands, which import their libraries at each start."""
 
 
-LONGEST = ("test_slurm.py", "test_deposit.py", "test_closure.py", "test_looks.py")
+LONGEST = ("test_outages.py", "test_load.py")
+LONGEST += ("test_slurm.py", "test_deposit.py", "test_closure.py", "test_looks.py")
 """Files that start first, so that no process of xdist is left alone with one."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def turn(item: pytest.Item) -> int:
-        long = item.get_closest_marker("system") and item.path.name in LONGEST
-        return LONGEST.index(item.path.name) if long else len(LONGEST)
+        name = item.path.name
+        return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
     items.sort(key=turn)
 
