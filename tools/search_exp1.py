@@ -9,13 +9,12 @@ twice the steps at a point. ``journeylab/studies/exp1_group_languages/trials.csv
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from itertools import groupby, product
-from pathlib import Path
 
 import pandas as pd
+from searching import at_step, train
 
 from journeylab import training
 from journeylab.streams import Streams, data_streams
@@ -78,19 +77,10 @@ def accuracies(run: str, points: Sequence[str], steps: int) -> dict[str, float]:
             Recognition(job, strings(seed), stream)
             for job, (_, seed), stream in zip(jobs, replicates, streams, strict=True)
         ]
-        with tempfile.TemporaryDirectory() as folder:
-            trained = training.train_seeds(
-                problems,
-                settings,
-                streams,
-                Path(folder),
-                training.Execution("batched", "cpu"),
-                label=f"{run}, rate {rate}:",
-                identity="search",
-            )
+        trained = train(problems, settings, streams, f"{run}, rate {rate}:")
         for (point, _), each in zip(replicates, trained, strict=True):
-            last = each.curve[each.curve["step"] == steps].set_index("metric")["value"]
-            means[point] = means.get(point, 0.0) + float(last["prefix_accuracy"]) / len(SEEDS)
+            accuracy = float(at_step(each, steps)["prefix_accuracy"])
+            means[point] = means.get(point, 0.0) + accuracy / len(SEEDS)
     return means
 
 

@@ -15,13 +15,13 @@ on a GPU.
 import argparse
 import math
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import pandas as pd
+import searching
 import torch
 
 from journeylab import catalogue, training
@@ -143,16 +143,8 @@ def trial(job: Job, arm: str, rate: float, scale: float, device: Device) -> floa
         for seed, stream in zip(SEEDS, streams, strict=True)
     ]
     execution = training.choose_execution("batched", device, seeds=len(SEEDS), flops=0.0)
-    with tempfile.TemporaryDirectory() as folder:
-        trained = training.train_seeds(
-            problems,
-            budget,
-            streams,
-            Path(folder),
-            execution,
-            label=f"{arm}/{job.variant}, {rate:g}, ×{scale:g}:",
-            identity="search",
-        )
+    label = f"{arm}/{job.variant}, {rate:g}, ×{scale:g}:"
+    trained = searching.train(problems, budget, streams, label, execution)
     reached = [evaluate(*each) for each in zip(problems, streams, trained, strict=True)]
     loss = sum(each[0] for each in reached) / len(reached)
     right = sum(each[1] for each in reached) / len(reached)

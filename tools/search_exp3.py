@@ -8,14 +8,13 @@ Only the judged lengths are trained, because the probes of different lengths sha
 """
 
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import groupby, product
-from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
+import searching
 
 from journeylab import training
 from journeylab.streams import Streams, data_streams
@@ -121,18 +120,11 @@ def train(probes: Iterable[Probe], steps: int) -> dict[Probe, dict[str, float]]:
             fixed = {"colours": colours, "d": d, "variant": probe.variant, "data": Data()}
             job = Job(**fixed, model=model, training=settings)
             problems.append(models.ProbeTraining(job, dataset(seed)))
-        with tempfile.TemporaryDirectory() as folder:
-            trained = training.train_seeds(
-                problems,
-                settings,
-                [Streams("exp3", seed) for _, seed in replicates],
-                Path(folder),
-                training.Execution("batched", "cpu"),
-                label=f"C = {colours}, d = {d}, N = {length}, rate {rate}:",
-                identity="search",
-            )
+        streams = [Streams("exp3", seed) for _, seed in replicates]
+        label = f"C = {colours}, d = {d}, N = {length}, rate {rate}:"
+        trained = searching.train(problems, settings, streams, label)
         for (probe, _), each in zip(replicates, trained, strict=True):
-            last = each.curve[each.curve["step"] == steps].set_index("metric")["value"]
+            last = searching.at_step(each, steps)
             means = accuracies.setdefault(probe, dict.fromkeys(("position", "count"), 0.0))
             for question in means:
                 means[question] += float(last[f"{question}_accuracy_{length}"]) / len(SEEDS)

@@ -11,9 +11,10 @@ same for a run with its setting at the budget of the study, and with twice the s
 
 import math
 import sys
-import tempfile
 from itertools import product
 from pathlib import Path
+
+import searching
 
 from journeylab import training
 from journeylab.config import ExternalFile
@@ -83,20 +84,12 @@ def train(text: Path, run: str, rate: float, scales: list[float], steps: int) ->
         )
         for scale, seed in replicates
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        trained = training.train_seeds(
-            problems,
-            budget,
-            [problem.streams for problem in problems],
-            Path(folder),
-            training.Execution("batched", "cpu"),
-            label=f"{run}, rate {rate}:",
-            identity="search",
-        )
+    streams = [problem.streams for problem in problems]
+    trained = searching.train(problems, budget, streams, f"{run}, rate {rate}:")
     printed = []
     for scale in scales:
-        each = [t.curve for t, (of, _) in zip(trained, replicates, strict=True) if of == scale]
-        last = [curve[curve["step"] == steps].set_index("metric")["value"] for curve in each]
+        each = [t for t, (of, _) in zip(trained, replicates, strict=True) if of == scale]
+        last = [searching.at_step(seed, steps) for seed in each]
         held_out, seen = (
             sum(values.get(name, math.inf) for values in last) / len(last)  # inf: it diverged
             for name in ("loss", "train_loss")

@@ -14,13 +14,12 @@ steps; rates of optimal answers are printed and decide nothing. Every line is a 
 """
 
 import argparse
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+import searching
 
 from journeylab import training
 from journeylab.catalogue import study_folder
@@ -127,16 +126,7 @@ class Search(NamedTuple):
             "auto", self.device, seeds=len(seeds), flops=problems[0].flops_per_step(model)
         )
         label = f"{self.arm}/{self.variant}, {rate:g}, {sizes}:"
-        with tempfile.TemporaryDirectory() as folder:
-            trained = training.train_seeds(
-                problems,
-                job.training,
-                streams,
-                Path(folder),
-                execution,
-                label=label,
-                identity="search",
-            )
+        trained = searching.train(problems, job.training, streams, label, execution)
         model.load_state_dict(trained[0].state)
         rates = []
         for test in ("iid", "held-out"):
