@@ -4,7 +4,6 @@ Only the first enters keys, so that equal plan, data and machine type give equal
 whenever a run is computed.
 """
 
-import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,12 +14,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from journeylab.config import Frozen, UserError, build, canonical
+from journeylab.config import Frozen, UserError, build
 from journeylab.records import files
 from journeylab.records.cost import Cost
 from journeylab.records.git import ask_git
 from journeylab.records.machine import sysctl
-from journeylab.records.plans import Plan
+from journeylab.records.plans import Plan, plan_key
 from journeylab.records.processor import Processor
 
 RUN = "run.json"
@@ -185,8 +184,7 @@ def describe_run(
 
 def run_key(identity: Mapping[str, Any], seed: int | None = None) -> str:
     """The key of a run, or of one seed: 16 hexadecimal characters of a hash of its identity."""
-    text = canonical({**identity, "seed": seed})
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return plan_key({**identity, "seed": seed})
 
 
 def begin_run(folder: Path, start: RunStart) -> RunStart:
