@@ -4,7 +4,7 @@ Snakemake compares times and inputs: it does not notice a file that is missing i
 byte that changed on the disk.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -30,11 +30,6 @@ class Job(NamedTuple):
 
     plan: Plan
     outputs: tuple[Path, ...]
-
-    @property
-    def made(self) -> bool:
-        """Whether its first output exists."""
-        return self.outputs[0].exists()
 
 
 def check_outputs(
@@ -62,11 +57,14 @@ def check_plan(
     line for each problem with the command that repairs it.
     """
     options = "".join(f" {word}" for word in ("--config", *overrides)) if overrides else ""
-    jobs = list(find_jobs(workflow))
-    made = [job.plan for job in jobs if job.made]
+    jobs = [
+        Job(plan, tuple(Path(workflow.folder(path)) for path in job_outputs(name, plan)))
+        for name, plan in workflow.plans()
+    ]
+    made = [job.plan for job in jobs if job.outputs[0].exists()]
     read = {key for plan in made for key in (*plan.inputs.values(), *dict(plan.runs).values())}
     read -= _later(workflow, jobs)
-    checked = [job for job in jobs if job.made or _identities(job.plan) & read]
+    checked = [job for job in jobs if job.outputs[0].exists() or _identities(job.plan) & read]
     problems = [
         f"{fault.partition(';')[0]}; `{_command(job, fault, options)}` makes it anew"
         for job in checked
@@ -75,12 +73,6 @@ def check_plan(
     absent = len(jobs) - len(checked)
     summary = f"{len(checked)} jobs checked, {absent} not done yet, {len(problems)} problems"
     return [summary], problems
-
-
-def find_jobs(workflow: WorkflowPlan) -> Iterator[Job]:
-    """All planned jobs with their outputs, in the order in which data flow."""
-    for name, plan in workflow.plans():
-        yield Job(plan, tuple(Path(workflow.folder(path)) for path in job_outputs(name, plan)))
 
 
 def _command(job: Job, fault: str, options: str) -> str:
@@ -130,12 +122,9 @@ def _restored(job: Job) -> list[str]:
     return _files(job.outputs[0].parents[3], lambda: job.plan.settings["files"])
 
 
-def _record(model: type[Frozen]) -> Callable[[Job], list[str]]:
-    def check_record(job: Job) -> list[str]:
-        [path] = job.outputs
-        return _fault(path, lambda: model.model_validate(read_json(path, job.plan.key)))
-
-    return check_record
+def _record(model: type[Frozen], job: Job) -> list[str]:
+    [path] = job.outputs
+    return _fault(path, lambda: model.model_validate(read_json(path, job.plan.key)))
 
 
 def _drawn(job: Job) -> list[str]:
@@ -143,20 +132,16 @@ def _drawn(job: Job) -> list[str]:
     return _files(path.parent, lambda: read_json(path, job.plan.key)["files"])
 
 
-def _document(mark: str) -> Callable[[Job], list[str]]:
+def _document(mark: str, job: Job) -> list[str]:
     """A PDF or page contains its checksum, and a mark with the key of its plan."""
+    [path] = job.outputs
 
-    def check_document(job: Job) -> list[str]:
-        [path] = job.outputs
+    def read() -> None:
+        verify(path)
+        if mark.format(job.plan.key).encode() not in path.read_bytes():
+            raise UserError(f"{path} was made with other settings, data or code than planned")
 
-        def read() -> None:
-            verify(path)
-            if mark.format(job.plan.key).encode() not in path.read_bytes():
-                raise UserError(f"{path} was made with other settings, data or code than planned")
-
-        return _fault(path, read)
-
-    return check_document
+    return _fault(path, read)
 
 
 def override(written: str) -> tuple[str, Any]:
@@ -206,11 +191,11 @@ _CHECKS: Mapping[str, Callable[[Job], list[str]]] = {
     "compute": lambda job: _trained(job) + _table(job),
     "measure": _table,
     "restore": _restored,
-    "look": _record(LookRecord),
+    "look": partial(_record, LookRecord),
     "collect": _table,
-    "judge": _record(StudyVerdicts),
+    "judge": partial(_record, StudyVerdicts),
     "draw": _drawn,
-    "typeset": _document("plan {}"),
+    "typeset": partial(_document, "plan {}"),
     "respond": _answered,
-    "index": _document('<meta name="plan" content="{}">'),
+    "index": partial(_document, '<meta name="plan" content="{}">'),
 }
