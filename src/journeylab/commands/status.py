@@ -47,7 +47,7 @@ def status(
         )
     judged = {of["study"]: of for of in _studies(known)}
     names = register.studies if recorded else judged
-    studies = [judged.get(study) or _unjudged(study) for study in names]
+    studies = [judged.get(study) or _study(study, f"{capital(UNJUDGED)}.", []) for study in names]
     if json:
         results.print_json("status", studies=studies, theorems=_counted(known))
         return
@@ -73,31 +73,18 @@ def _answers(studies: list[dict[str, Any]], *, markdown: bool) -> Iterator[str]:
         yield from textwrap.wrap(of["answer"], 96, initial_indent="    ", subsequent_indent="    ")
 
 
-def _unjudged(study: str) -> dict[str, Any]:
-    """A study without a reference of its revision, as ``--json`` prints it."""
-    names = printed_names(study)
-    return {
-        "study": study,
-        "title": names.title,
-        "question": names.question,
-        "answer": f"{capital(UNJUDGED)}.",
-        "claims": [],
-    }
+def _study(study: str, answer: str, claims: list[dict[str, str]]) -> dict[str, Any]:
+    """A study as ``--json`` prints it; one without a reference of its revision has no claims."""
+    named = printed_names(study).model_dump(include={"title", "question"})
+    return {"study": study, **named, "answer": answer, "claims": claims}
 
 
-def _studies(known: list[_Known]) -> list[dict[str, Any]]:
-    """Every study as ``--json`` prints it."""
+def _studies(known: list[_Known]) -> Iterator[dict[str, Any]]:
+    """Every study with results."""
     theorems = results.printed_theorems()
-    return [
-        {
-            "study": rows.study,
-            "title": printed_names(rows.study).title,
-            "question": printed_names(rows.study).question,
-            "answer": results.answer_text(rows, registered, theorems),
-            "claims": [{"id": row.id, "outcome": outcome(row, registered)} for row in rows.judged],
-        }
-        for rows, registered in known
-    ]
+    for rows, registered in known:
+        claims = [{"id": row.id, "outcome": outcome(row, registered)} for row in rows.judged]
+        yield _study(rows.study, results.answer_text(rows, registered, theorems), claims)
 
 
 def _counted(known: list[_Known]) -> list[dict[str, Any]]:
