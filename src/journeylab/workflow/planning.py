@@ -377,10 +377,9 @@ class WorkflowPlan:
         searches = {f"{SEARCH}_{study}": f"{SEARCH}/{study}" for study in self.searches}
         named = {self._study_of(file) for file in files} | {searches.get(rule) for rule in rules}
         whole = not named or None in named
-        chosen = [place for place in (*self.studies, *searches.values()) if place in named]
-        if whole:
-            chosen = [*self.studies, *(place for place in chosen if search_of(place))]
-        return Scope(chosen, shared=whole)
+        chosen = [study for study in self.studies if whole or study in named]
+        searched = [place for place in searches.values() if place in named]
+        return Scope([*chosen, *searched], shared=whole)
 
     def changes(self, scope: Scope) -> Changes:
         """The plans in `scope` that changed, and those of jobs that no longer exist."""
@@ -607,15 +606,12 @@ class WorkflowPlan:
 
     def _words(self, register: Register) -> dict[str, Any]:
         """What stages print of the studies of a register."""
-        earlier = {study: self.earlier.get(study) for study in register.studies}
-        return {
-            "register": register.model_dump(mode="json"),
-            "earlier": {
-                study: reference.model_dump(mode="json")
-                for study, reference in earlier.items()
-                if reference is not None
-            },
+        earlier = {
+            study: reference.model_dump(mode="json")
+            for study in register.studies
+            if (reference := self.earlier.get(study)) is not None
         }
+        return {"register": register.model_dump(mode="json"), "earlier": earlier}
 
     def _state(self, study: str, git: GitState, committed: frozenset[str] | None) -> RegisterState:
         """Commit and register, as the runs of the study record them when they begin."""
