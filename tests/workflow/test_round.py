@@ -67,9 +67,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def then(project: Path, tag: str = "v1") -> StudyThen:
-    reviewed = find_reviewed(project, tag)
+    commit = find_reviewed(project, tag)
     register = read_register(project / "claims")
-    return ReviewedVersion(project, reviewed.commit, register).studies(["exp5"])["exp5"]
+    return ReviewedVersion(project, commit, register).studies(["exp5"])["exp5"]
 
 
 def test_everything_that_can_move_a_verdict_is_compared_with_the_tag(project: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from journeylab.catalogue import OWN, PACKAGE, key_modules
 from journeylab.claims.hashes import row_hashes
@@ -23,23 +23,14 @@ _MOST = 6
 """So many changed settings are named."""
 
 
-class Reviewed(NamedTuple):
-    """A commit: the name by which it was given, its hash, and its date."""
-
-    name: str
-    commit: str
-    date: str
-
-
-def find_reviewed(project: Path, name: str) -> Reviewed:
-    """The commit that a tag, a branch or a hash names. Raises UserError if there is none."""
+def find_reviewed(project: Path, name: str) -> str:
+    """The hash of what a tag, a branch or a hash names. Raises UserError if it is no commit."""
     commit = ask_git(project, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if commit is None:
         tags = (ask_git(project, "tag", "--list") or "").split()
         known = f"tags: {', '.join(tags[:8])}" if tags else "there are no tags: git tag NAME COMMIT"
         raise UserError(f"since: {name!r} is no tag or commit of this repository; {known}")
-    date = ask_git(project, "show", "-s", "--format=%cs", commit.strip()) or ""
-    return Reviewed(name, commit.strip(), date.strip())
+    return commit.strip()
 
 
 def compare_reviewed(
@@ -49,13 +40,13 @@ def compare_reviewed(
 
     Raises UserError if `since` is no commit.
     """
-    reviewed = find_reviewed(project, since)
+    commit = find_reviewed(project, since)
     changes = [(point.id, point.change) for point in response.points if point.change]
     return ReviewRound(
         since=since,
-        commit=reviewed.commit,
-        date=reviewed.date,
-        studies=ReviewedVersion(project, reviewed.commit, register).studies(studies),
+        commit=commit,
+        date=(ask_git(project, "show", "-s", "--format=%cs", commit) or "").strip(),
+        studies=ReviewedVersion(project, commit, register).studies(studies),
         passages=find_passages(changes, project / MANUSCRIPT, project / TYPESET),
     )
 
