@@ -20,30 +20,17 @@ from journeylab.reports.gallery import render_pages
 
 PROJECT = Path(__file__).parents[1]
 API = ("journeylab.operators", "journeylab.models", "journeylab.claims")
-PAGES = {
-    "guide": "README.md",
-    "guide.tutorial": "docs/tutorial.md",
-    "guide.commands": "docs/commands.md",
-    "guide.documents": "docs/documents.md",
-    "guide.config": "config/README.md",
-    "guide.claims": "docs/claims.md",
-    "guide.coverage": "docs/coverage.md",
-    "guide.judge": "docs/judge.md",
-    "guide.judge-a-table": "docs/judge-a-table.md",
-    "guide.glossary": "docs/glossary.md",
-    "guide.models": "docs/models.md",
-    "guide.clusters": "docs/clusters.md",
-    "guide.evidence": "docs/evidence.md",
-    "guide.deposit": "docs/deposit.md",
-    "guide.round": "docs/round.md",
-    "guide.reliability": "docs/reliability.md",
-    "guide.environment": "docs/environment.md",
-    "guide.another-paper": "docs/another-paper.md",
-    "guide.house": "docs/house.md",
-    "guide.design": "docs/design.md",
-    "guide.speed": "docs/speed.md",
-    "guide.references": "docs/references.md",
-    "guide.contributing": "CONTRIBUTING.md",
+GUIDE = (
+    *("tutorial", "commands", "documents", "config", "claims", "coverage", "judge"),
+    *("judge-a-table", "glossary", "models", "clusters", "evidence", "deposit", "round"),
+    *("reliability", "environment", "another-paper", "house", "design", "speed", "references"),
+    "contributing",
+)
+"""The pages of the guide in the order of the menu."""
+ELSEWHERE = {"config": "config/README.md", "contributing": "CONTRIBUTING.md"}
+"""Those that are not in ``docs``."""
+PAGES = {"guide": "README.md"} | {
+    f"guide.{name}": ELSEWHERE.get(name, f"docs/{name}.md") for name in GUIDE
 }
 GALLERY = Path("docs/gallery")
 BADGE = re.compile(r"\[!\[[^]]*\]\(https://[^)]*\)\]\([^)]*\)\n")
