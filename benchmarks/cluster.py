@@ -24,7 +24,7 @@ from journeylab.records.files import read_json
 from snakemake_logger_plugin_journeylab.wording import name_job
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
-from slurm_cluster import Cluster, make_folder, missing
+from slurm_cluster import Cluster, running
 
 ROOT = Path("build/cluster")
 JOB = re.compile(r"_wildcards_(exp\d+)_(.+)_(seeds-\d+-\d+|once)$")
@@ -33,20 +33,14 @@ FINISHED = re.compile(r"\[\d+/\d+\] (.+) · (?:(\d+):)?(\d+):(\d\d)$", re.MULTIL
 
 def main(targets: list[str]) -> None:
     """Start the cluster, make the targets, and print the overhead of the jobs."""
-    if install := missing():
-        sys.exit(f"error: SLURM is not installed here: {install}")
-    shutil.rmtree(ROOT, ignore_errors=True)
-    cluster = Cluster(make_folder(), cpus=1)
-    try:
-        cluster.start()
+    with running(cpus=1) as cluster:
+        shutil.rmtree(ROOT, ignore_errors=True)
         began = time.monotonic()
         output = submit(cluster, targets or [f"{ROOT}/reports/exp5.pdf"])
         seconds = time.monotonic() - began
         used = resource.getrusage(resource.RUSAGE_CHILDREN)  # daemons have not ended yet
         submitted = [job for job in cluster.jobs() if job["JobState"] == "COMPLETED"]
         jobs = [job for job in submitted if not job["Comment"].startswith("rule_measure")]
-    finally:
-        cluster.stop()
     elapsed = {
         match[1]: 3600 * int(match[2] or 0) + 60 * int(match[3]) + int(match[4])
         for match in FINISHED.finditer(output)

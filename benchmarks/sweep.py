@@ -83,17 +83,11 @@ def _cluster(wanted: bool) -> Iterator[None]:
         yield
         return
     sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
-    from slurm_cluster import Cluster, make_folder, missing
+    from slurm_cluster import running
 
-    if install := missing():
-        sys.exit(f"error: SLURM is not installed here: {install}")
-    cluster = Cluster(make_folder(), cpus=1)
-    try:
-        cluster.start()
+    with running(cpus=1) as cluster:
         os.environ.update(cluster.environment)
         yield
-    finally:
-        cluster.stop()
 
 
 def write_study(copy: Path, runs: int, *, tracked: bool) -> None:

@@ -234,15 +234,13 @@ class Cluster:
             lines = self.run("scontrol", "--oneliner", "--all", "show", "jobs").splitlines()
         except RuntimeError:  # the controller has ended or not started yet
             return []
-        fields = [[word.partition("=") for word in line.split()] for line in lines]
-        return [{name: value for name, _, value in words} for words in fields if len(words) > 5]
+        return [fields for fields in map(fields_of, lines) if len(fields) > 5]
 
     def ended(self) -> list[dict[str, str]]:
         """The recorded fields of every attempt of every ended job."""
         path = self.folder / "jobs.txt"
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        fields = [[word.partition("=") for word in line.split()] for line in lines]
-        return [{name: value for name, _, value in words} for words in fields]
+        return list(map(fields_of, lines))
 
     def processes(self, *, node: str = "", job: str = "") -> list[int]:
         """Process ids of all jobs with their step daemons, or only of a node or a job."""
@@ -371,6 +369,24 @@ class Cluster:
                 text = "\n".join(path.read_text(errors="replace")[-1500:] for path in logs)
                 raise RuntimeError(f"{daemon} does not start:\n{text}")
             time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def running(cpus: int) -> Iterator[Cluster]:
+    """A cluster until the end of the block; exits if SLURM is not installed."""
+    if install := missing():
+        sys.exit(f"error: SLURM is not installed here: {install}")
+    cluster = Cluster(make_folder(), cpus)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def fields_of(line: str) -> dict[str, str]:
+    """The fields NAME=VALUE of a line about a job."""
+    return dict(word.partition("=")[::2] for word in line.split())
 
 
 def end(pid: int, name: str) -> None:
