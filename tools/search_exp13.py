@@ -70,15 +70,9 @@ def main(arguments: Sequence[str]) -> None:
         arm, variant = run.split("/")
         job = settings(arm, variant)
         if options.steps or options.layers:
-            rate, scale = job.training.learning_rate, job.model.scale
-            steps = options.steps or job.training.steps
-            trial(
-                changed(job, steps, options.layers or job.model.layers),
-                arm,
-                rate,
-                scale,
-                options.device,
-            )
+            asked = {"steps": options.steps or job.training.steps}
+            job = changed(job, asked, {"layers": options.layers or job.model.layers})
+            trial(job, arm, job.training.learning_rate, job.model.scale, options.device)
         else:
             search(job, arm, options.device)
 
@@ -123,20 +117,20 @@ def settings(arm: str, variant: str) -> Job:
     return Job.model_validate(catalogue.resolve_run(STUDY, study, arm, variant).settings)
 
 
-def changed(job: Job, steps: int, layers: int) -> Job:
-    """The settings of a run with another budget or depth."""
-    budget = job.training.model_copy(update={"steps": steps})
-    model = job.model.model_copy(update={"layers": layers})
-    return job.model_copy(update={"training": budget, "model": model})
+def changed(job: Job, budget: Mapping[str, float], model: Mapping[str, float]) -> Job:
+    """The settings of a run with other values of its training and of its model."""
+    sections = {
+        "training": job.training.model_copy(update=budget),
+        "model": job.model.model_copy(update=model),
+    }
+    return job.model_copy(update=sections)
 
 
 @cache
 def trial(job: Job, arm: str, rate: float, scale: float, device: Device) -> float:
     """Train one setting; print it and return its loss."""
     steps = job.training.steps
-    budget = job.training.model_copy(update={"learning_rate": rate, "evaluate_every": steps})
-    model = job.model.model_copy(update={"scale": scale})
-    job = job.model_copy(update={"training": budget, "model": model})
+    job = changed(job, {"learning_rate": rate, "evaluate_every": steps}, {"scale": scale})
     streams = [Streams(STUDY, seed) for seed in SEEDS]
     problems = [
         Labelling(job, rows(arm, job.data, seed), stream)
@@ -144,7 +138,7 @@ def trial(job: Job, arm: str, rate: float, scale: float, device: Device) -> floa
     ]
     execution = training.choose_execution("batched", device, seeds=len(SEEDS), flops=0.0)
     label = f"{arm}/{job.variant}, {rate:g}, ×{scale:g}:"
-    trained = searching.train(problems, budget, streams, label, execution)
+    trained = searching.train(problems, job.training, streams, label, execution)
     reached = [evaluate(*each) for each in zip(problems, streams, trained, strict=True)]
     loss = sum(each[0] for each in reached) / len(reached)
     right = sum(each[1] for each in reached) / len(reached)
