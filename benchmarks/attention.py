@@ -20,6 +20,13 @@ def written_out_against_fused(pairs: int) -> list[Row]:
     return [row for shape in SHAPES for row in _rows(*shape, pairs)]
 
 
+def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Return PyTorch's attention of one head, causal without a mask."""
+    one_head = q.unsqueeze(1), k.unsqueeze(1), v.unsqueeze(1)
+    mixed = scaled_dot_product_attention(*one_head, attn_mask=mask, is_causal=mask is None)
+    return mixed.squeeze(1)
+
+
 def _rows(rows: int, length: int, width: int, pairs: int) -> list[Row]:
     q, k, v = (torch.randn(rows, length, width, requires_grad=True) for _ in range(3))
     arriving = torch.randn(rows, length, width)
@@ -28,17 +35,12 @@ def _rows(rows: int, length: int, width: int, pairs: int) -> list[Row]:
     def written_out() -> Tensor:
         return attend(q * width**-0.5, k, v, mask, "softmax")
 
-    def fused(mask: Tensor | None) -> Tensor:
-        one_head = q.unsqueeze(1), k.unsqueeze(1), v.unsqueeze(1)
-        mixed = scaled_dot_product_attention(*one_head, attn_mask=mask, is_causal=mask is None)
-        return mixed.squeeze(1)
-
     def both_passes(attention: Callable[[], Tensor]) -> Step:
         return lambda: grad(attention(), (q, k, v), arriving)
 
     size = f"T {length}, d {width}, {rows} rows"
     return [
         {"name": f"attention written out against {name}, {size}", "work": length, "twin": name}
-        | compare(both_passes(written_out), both_passes(partial(fused, fused_mask)), pairs)
+        | compare(both_passes(written_out), both_passes(partial(fused, q, k, v, fused_mask)), pairs)
         for name, fused_mask in (("fused, causal", None), ("fused, masked", mask))
     ]

@@ -261,10 +261,7 @@ def mixed_study(rng: np.random.Generator, bands: int, one_sided: int) -> Mixed:
         }
         for row, region in enumerate(regions)
     ]
-    study = {
-        "measures": {"x": {"label": "x", "metric": "x"}},
-        "claims": claims,
-    }
+    study = {"measures": {"x": {"label": "x", "metric": "x"}}, "claims": claims}
     register = Register.model_validate({**dict(REGISTERED), "studies": {"exp1": study}})
     return Mixed(register, measurements(runs), values, regions)
 

@@ -9,15 +9,13 @@ record the seconds that the engine spent training.
 
 import json
 import sys
-from collections import defaultdict
+from collections import Counter
 from pathlib import Path
 
 
 def main() -> None:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
-    cpu: dict[str, float] = defaultdict(float)
-    imports: dict[str, float] = defaultdict(float)
-    jobs: dict[str, int] = defaultdict(int)
+    cpu, imports, jobs = Counter[str](), Counter[str](), Counter[str]()
     for path in sorted((root / "plans").rglob("*.cost.json")):
         cost = json.loads(path.read_text())
         stage = json.loads(path.with_name(f"{path.name.split('.')[0]}.json").read_text())["stage"]

@@ -19,7 +19,8 @@ def places_against_whole_rows(pairs: int, config: Path = Path("config.yaml")) ->
     rows: list[Row] = []
     for arm, variant in MODELS:
         [problem] = exp7_problems(arm, variant, 1, config)
-        result = compare(_step(problem), _over_whole_rows(problem), pairs)
+        over_whole_rows = patch.object(type(problem), "compact", lambda self, batch: batch)
+        result = compare(_step(problem), over_whole_rows(_step(problem)), pairs)
         rows.append({"name": f"exp7 {variant}: supervised tokens against whole rows", **result})
     return rows
 
@@ -28,13 +29,3 @@ def _step(problem: Knowledge) -> Step:
     training, streams = problem.job.training, Streams("exp7", PILOT)
     learner = SingleSeed(problem, training, streams, "", torch.device("cpu"))
     return lambda: learner.advance(1, training.learning_rate)
-
-
-def _over_whole_rows(problem: Knowledge) -> Step:
-    step = _step(problem)
-
-    def whole() -> None:
-        with patch.object(type(problem), "compact", lambda self, batch: batch):
-            step()
-
-    return whole

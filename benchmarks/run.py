@@ -59,14 +59,8 @@ def plain_step(problem: Text) -> Step:
     return step
 
 
-def textbook(step: Step) -> Step:
-    """Return the same step with PyTorch's affine maps: a model as a textbook would write it."""
-
-    def plain() -> None:
-        with patch("journeylab.models.transformer.affine", linear):
-            step()
-
-    return plain
+textbook = patch("journeylab.models.transformer.affine", linear)
+"""Decorator of a step with PyTorch's affine maps: a model as a textbook would write it."""
 
 
 def decoding(cached: bool) -> Step:

@@ -6,9 +6,10 @@ gradients.
 """
 
 import torch
+from attention import fused
 from pairs import Row
 from torch.autograd import grad
-from torch.nn.functional import one_hot, scaled_dot_product_attention
+from torch.nn.functional import one_hot
 
 from journeylab.models.attention import attend, causal_mask, mask_scores
 from journeylab.models.hypergraph import attend_masked, attend_sparsely, pair_share
@@ -42,13 +43,11 @@ def _rows(length: int, count: int, pairs: int) -> list[Row]:
     def dense() -> object:
         return grad(attend(q * scale, k, v, mask, "softmax"), inputs[:3], arriving)
 
-    def fused() -> object:
-        one_head = q.unsqueeze(1), k.unsqueeze(1), v.unsqueeze(1)
-        mixed = scaled_dot_product_attention(*one_head, is_causal=True)
-        return grad(mixed.squeeze(1), inputs[:3], arriving)
+    def by_torch() -> object:
+        return grad(fused(q, k, v), inputs[:3], arriving)
 
     share = float(pair_share(route).mean())
-    twins: dict[str, Step] = {"dense": dense, "fused": fused, "masked": masked}
+    twins: dict[str, Step] = {"dense": dense, "fused": by_torch, "masked": masked}
     return [
         {"name": f"blocks against {twin}, N {length}, K {count}", "work": length, "twin": twin}
         | {"timelines": count, "pair_share": share}
