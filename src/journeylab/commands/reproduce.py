@@ -127,10 +127,6 @@ class _Checked(NamedTuple):
     compared: Compared | None
     error: str = ""
 
-    @property
-    def shifted(self) -> Shifted | None:
-        return self.compared and self.compared.shifted
-
 
 def _check(unit: Unit, comparer: Comparer) -> _Checked:
     before, compared, reason = cpu_seconds(), None, ""
@@ -147,7 +143,8 @@ class _Drawn:
 
     def __init__(self, checked: Sequence[_Checked], comparer: Comparer) -> None:
         self.checked, self.comparer = checked, comparer
-        self.shifted = [(each.unit, each.shifted) for each in checked if each.shifted]
+        compared = ((each.unit, each.compared) for each in checked if each.compared)
+        self.shifted = [(unit, found.shifted) for unit, found in compared if found.shifted]
         known = [shifted for _, shifted in self.shifted]
         self.level = unit_level(known)
         self.refused = [test for test in pools(known) if test.refused]
