@@ -30,6 +30,7 @@ from journeylab.training.ensemble import Ensemble
 from journeylab.training.loop import learn
 
 SEEDS = (1000,)
+RELATIONS, LOOKUPS = Relations(task="relations"), Lookups(task="lookup", sizes=(20, 50, 100))
 STEPS = {"20": 3000, "50": 3000, "100": 4000, "relations": 6000}
 POINTS = {
     "0.001": (0.001, 1.0),
@@ -61,7 +62,7 @@ def accuracies(run: str, points: Sequence[str], factor: int) -> dict[str, float]
     size, _, order = arm.removeprefix("M").partition("-")
     steps = factor * STEPS[size]
     settings = Training(steps=steps, learning_rate=1.0, evaluate_every=steps)
-    conditions = {"data": Relations(task="relations")} if arm == "relations" else lookup(size)
+    conditions = {"data": RELATIONS} if arm == "relations" else {"data": LOOKUPS, "size": int(size)}
     replicates = list(product(points, SEEDS))
     problems = []
     for point, seed in replicates:
@@ -115,18 +116,11 @@ def accuracy(problem: Retrieval, trained: training.Trained) -> float:
     return float((answers == questions.answers).double().mean())
 
 
-def lookup(size: str) -> dict[str, object]:
-    """The conditions of a lookup among ``size`` entries."""
-    return {"data": Lookups(task="lookup", sizes=(20, 50, 100)), "size": int(size)}
-
-
 @cache
 def repositories(task: str, seed: int) -> pd.DataFrame:
     """The held-out repositories of a pilot seed."""
-    if task == "relations":
-        return generate(Relations(task="relations"), data_streams("exp2", "relations", seed))
-    lookups = Lookups(task="lookup", sizes=(20, 50, 100))
-    return generate(lookups, data_streams("exp2", "keys", seed))
+    data, dataset = (RELATIONS, task) if task == "relations" else (LOOKUPS, "keys")
+    return generate(data, data_streams("exp2", dataset, seed))
 
 
 if __name__ == "__main__":
