@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -148,7 +148,7 @@ def _table(evidence: Mapping[str, RunEvidence | None], tables: dict[str, Any]) -
     return joined([tables[run] for run in evidence])
 
 
-def judgements(plan: WorkflowPlan, study: str) -> list[Judgement]:
+def judgements(plan: WorkflowPlan, study: str) -> Iterator[Judgement]:
     """The verdicts on the rows of a study, up to the last look whose runs all have evidence."""
     from journeylab.claims.judging import judge
 
@@ -156,13 +156,12 @@ def judgements(plan: WorkflowPlan, study: str) -> list[Judgement]:
     recorded = read_recorded(Path(plan.config.root), study, planned)
     complete = [look for look in _looks(seeds, register, list(planned), recorded) if look.complete]
     if not complete:
-        return []
+        return
     evidence = {folder: recorded[folder].current for folder in complete[-1].needed}
     taken = seeds.all[: complete[-1].seeds] if seeds.looks else seeds.all
     table = _table(evidence, {})
     verdicts = judge(table, study, register, taken, plan.config.scale, planned)
     claims = register.studies[study]
-    lines = []
     for verdict in verdicts.verdicts:
         if not verdict.primary or verdict.word == "not judged" or verdict.state == "open":
             continue
@@ -171,17 +170,14 @@ def judgements(plan: WorkflowPlan, study: str) -> list[Judgement]:
             for folder, known in evidence.items()
             if known and is_read(claims, register.by_id[verdict.id], *folder.split("/")[:2])
         }
-        lines.append(
-            Judgement(
-                row=verdict.id,
-                revision=claims.revision,
-                seeds=verdict.n if verdict.state else None,
-                verdict=verdict.word,
-                measurements=plan_key({folder: known.digest for folder, known in read.items()}),
-                commits=tuple(sorted({known.host.commit or "" for known in read.values()})),
-            )
+        yield Judgement(
+            row=verdict.id,
+            revision=claims.revision,
+            seeds=verdict.n if verdict.state else None,
+            verdict=verdict.word,
+            measurements=plan_key({folder: known.digest for folder, known in read.items()}),
+            commits=tuple(sorted({known.host.commit or "" for known in read.values()})),
         )
-    return lines
 
 
 def find_restorable(
@@ -260,14 +256,13 @@ def drawn_studies(evidence: Mapping[str, StudyEvidence]) -> dict[str, int | None
     return ends
 
 
-def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[str]:
+def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> Iterator[str]:
     """A line about runs with evidence of an older key per study, and about studies left out."""
-    lines = []
     for study, known in evidence.items():
         if known.outdated:
             reasons = list(dict.fromkeys(part for each in known.outdated for part in each))
             more = f" and {len(reasons) - LISTED} more" if len(reasons) > LISTED else ""
-            lines.append(
+            yield (
                 f"{study}: the evidence of {len(known.outdated)} runs is of an older key and is "
                 f"not used; changed: {', '.join(reasons[:LISTED])}{more}"
             )
@@ -281,10 +276,9 @@ def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> list[
         elif not known.complete:
             ended.append(f"{have} at {known.look} seeds")
     if mode == "only" and left:
-        lines.append(f"left out, since no look has evidence of all its runs: {', '.join(left)}")
+        yield f"left out, since no look has evidence of all its runs: {', '.join(left)}"
     if mode == "only" and ended:
-        lines.append(f"taken to the last look with evidence of all its runs: {', '.join(ended)}")
-    return lines
+        yield f"taken to the last look with evidence of all its runs: {', '.join(ended)}"
 
 
 def moved_on_line(study: str, older: Sequence[Path], repository: Path, *, anonymous: bool) -> str:
