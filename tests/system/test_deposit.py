@@ -143,6 +143,8 @@ def test_croissant_reads_every_measurement(unpacked):
     tables = unpacked.glob("measurements/*.csv")
     rows = {path.stem: path.read_text(encoding="utf-8").count("\n") - 1 for path in tables}
     assert {study: int(n) for study, n in counts.items()} == rows
+    context = json.loads((unpacked / "croissant.json").read_text(encoding="utf-8"))["@context"]
+    assert context["transform"] == "cr:transform"
 
 
 def test_the_bill_of_materials_follows_its_schema(unpacked):

@@ -146,7 +146,7 @@ _CONTEXT = {
         *("fileProperty", "fileSet", "format", "includes", "isLiveDataset", "jsonPath"),
         *("key", "md5", "parentField", "path", "recordSet", "references", "regex"),
         *("repeated", "replace", "samplingRate", "separator", "source", "subField"),
-        *("transform"),
+        "transform",
     )
 }
 _COLUMNS = {
