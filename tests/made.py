@@ -28,6 +28,14 @@ PROJECT = Path(__file__).parents[1]
 MACOS = PROJECT / "tests/macos"
 """What makes a process see what it would on macOS: `as_on_macos`."""
 STARTED = datetime(2026, 1, 2, tzinfo=UTC)
+CLAIM = {"theorem": "thm:x", "source": "corrected", "statement": "It is so."}
+"""What a row of a register has beside its id, effect and region."""
+SECOND = {
+    "revision": 2,
+    "seeds_from": 100,
+    "amendments": [{"date": "2026-03-04", "rows": ["exp1.1"], "reason": "A typing error."}],
+}
+"""What the second revision of a study writes."""
 COST = Cost(cpu_seconds=4.0, imports_seconds=1.0, wall_seconds=3.0, peak_mib=100.0)
 
 
@@ -41,6 +49,21 @@ def configured(scale: str = "default") -> Config:
 def registered() -> Register:
     """The register of claims/."""
     return read_register(PROJECT / "claims")
+
+
+def register_of(claims: Sequence[Any], **given: Any) -> Register:
+    """A register of exp1 with these claims, each `(effect, region)` or a mapping of its keys.
+
+    Further keys are those of the register or of the study, whose measure is x.
+    """
+    rows = [
+        {"id": f"exp1.{number}", **CLAIM}
+        | (claim if isinstance(claim, Mapping) else {"effect": claim[0], "region": claim[1]})
+        for number, claim in enumerate(claims, 1)
+    ]
+    whole = {key: given.pop(key) for key in Register.model_fields.keys() & given.keys()}
+    study = {"measures": {"x": {"label": "x", "metric": "x"}}, "claims": rows}
+    return Register.model_validate(whole | {"studies": {"exp1": study | given}})
 
 
 def named(**given: Any) -> StudyNames:
@@ -58,11 +81,31 @@ def as_on_macos(environment: Mapping[str, str]) -> dict[str, str]:
     return {**environment, **added}
 
 
+def ran(
+    *command: Any,
+    folder: Path | None = None,
+    code: int | None = 0,
+    given: str | None = None,
+    **variables: str,
+) -> subprocess.CompletedProcess[str]:
+    """A command that has ended with this code, or None for any, with its input and variables."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | variables,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert code in (None, done.returncode), done.stdout[-4000:] + done.stderr[-4000:]
+    return done
+
+
 def git(folder: Path, *arguments: str, name: str = "a", email: str = "a@example.org") -> str:
     """What git prints in a folder, as an author of its own."""
     identity = ("-c", f"user.name={name}", "-c", f"user.email={email}")
-    command = ("git", "-C", str(folder), *identity, *arguments)
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    return ran("git", "-C", folder, *identity, *arguments).stdout.strip()
 
 
 def host_of(start: RunStart, outcomes: Sequence[SeedOutcome] = (), **more: Any) -> RunHost:

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 from journeylab.claims import judging
-from journeylab.claims.schema import Register
 from journeylab.config import Scale
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.wording.rows import Row, in_words
+
+from ..made import register_of
 
 Judge = Callable[..., StudyVerdicts]
 
@@ -21,39 +22,24 @@ def judge() -> Judge:
     Every claim is ``(effect, region)``, ``(effect, region, primary)`` or a mapping of its keys.
     """
 
-    def row(index: int, claim: Sequence[Any] | Mapping[str, Any]) -> Mapping[str, Any]:
-        given = {"id": f"exp1.{index}", "theorem": "thm:x", "source": "corrected"}
-        if isinstance(claim, Mapping):
-            return given | {"statement": "It is so."} | dict(claim)
-        effect, region, *primary = claim
-        given |= {"statement": "It is so.", "effect": effect, "region": region}
-        return given | {"primary": primary[0] if primary else True}
-
     def judged(
         runs: Mapping[str, Sequence[float | None]] | pd.DataFrame,
         claims: Sequence[tuple | Mapping[str, Any]],
         looks: Sequence[int] = (12,),
-        alpha: float = 0.05,
         scale: Scale = "default",
         seeds: Sequence[int] | None = None,
         measure: Mapping[str, Any] | None = None,
         words: bool = True,
         planned: Sequence[str] | None = None,
-        **study: Any,
+        **given: Any,
     ) -> StudyVerdicts:
-        register = Register.model_validate(
-            {
-                "alpha": alpha,
-                "sequential": looks,
-                "studies": {
-                    "exp1": {
-                        "measures": {"x": {"label": "x", "metric": "x", **(measure or {})}},
-                        "claims": [row(index, claim) for index, claim in enumerate(claims, 1)],
-                        **study,
-                    }
-                },
-            }
-        )
+        measures = {"x": {"label": "x", "metric": "x", **(measure or {})}}
+        keys = ("effect", "region", "primary")
+        rows = [
+            claim if isinstance(claim, Mapping) else dict(zip(keys, claim, strict=False))
+            for claim in claims
+        ]
+        register = register_of(rows, sequential=looks, **({"measures": measures} | given))
         if isinstance(runs, pd.DataFrame):
             table, expected = runs.assign(study="exp1"), seeds or range(12)
         else:

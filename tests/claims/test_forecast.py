@@ -18,8 +18,9 @@ from journeylab.claims.forecast import (
 )
 from journeylab.claims.looks import Schedule, boundaries
 from journeylab.claims.regions import Region
-from journeylab.claims.schema import Claim
 from journeylab.claims.statistics import decide, interval_rank, median_interval, success_needed
+
+from ..made import register_of
 
 LOOKS = (2, 4, 6)
 UP, DOWN, BAND = (0.0, math.inf), (-math.inf, 0.0), (-1.0, 1.0)
@@ -131,8 +132,7 @@ def test_a_few_solving_seeds_are_not_certain_to_solve():
 @pytest.mark.parametrize("kind", ["all_of", "any_of"])
 def test_a_claim_with_parts_rests_on_the_part_that_decides(kind):
     cells = [{"run": f"a/{name}", "measure": "x"} for name in "xy"]
-    given = {"id": "exp1.1", "theorem": "thm:x", "source": "corrected", "statement": "It is."}
-    claim = Claim.model_validate(given | {"effect": {kind: cells}, "region": {"above": 0.0}})
+    [claim] = register_of([({kind: cells}, {"above": 0.0})]).studies["exp1"].claims
     strong, weak = np.array([3.0, 4.0, 5.0]), np.array([-1.0, 0.1, 1.0])
     looks = Schedule((12, 16, 20), 0.05, 4)
     values, _, outlook = claim_forecast(claim, looks, [weak, strong])

@@ -1,6 +1,5 @@
 """The form of a statement: what may decide it, and the words of its verdicts, on planted rows."""
 
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -11,7 +10,6 @@ from journeylab.wording.verdicts import OUTCOMES, SYMBOLS
 
 from ..made import registered
 
-PROJECT = Path(__file__).parents[2]
 FORMS = get_args(Form)
 ABOVE, BELOW = [0.5] * 12, [-0.5] * 12
 

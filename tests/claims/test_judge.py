@@ -14,6 +14,8 @@ from journeylab.wording.rows import StudyRows
 from journeylab.wording.typography import short
 from journeylab.wording.verdicts import opening, sentence
 
+from ..made import SECOND
+
 A, B, C, D = ({"run": f"a/{name}", "measure": "x"} for name in "abcd")
 FAILED = None
 UP, DOWN = [1.0] * 12, [-1.0] * 12
@@ -378,16 +380,11 @@ def test_other_seeds_than_the_registered_ones_are_exploratory(judge, first):
 
 
 def test_a_second_revision_is_judged_on_its_own_seeds_and_prints_amendments(judge):
-    amended = {
-        "revision": 2,
-        "seeds_from": 100,
-        "amendments": [{"date": "2026-03-04", "rows": ["exp1.1"], "reason": "A typing error."}],
-    }
-    study = judge({"a/a": UP}, [(A, {"above": 0.02})], seeds=range(100, 112), **amended)
+    study = judge({"a/a": UP}, [(A, {"above": 0.02})], seeds=range(100, 112), **SECOND)
     assert (study.unjudged, study.revision) == (None, 2)
     assert study.verdicts[0].verdict == "supported"
     assert study.amendments == ("2026-03-04, exp1.1: A typing error.",)
-    seen = judge({"a/a": UP}, [(A, {"above": 0.02})], **amended)
+    seen = judge({"a/a": UP}, [(A, {"above": 0.02})], **SECOND)
     assert seen.unjudged
     assert seen.verdicts[0].verdict is None
 
@@ -482,21 +479,16 @@ def test_a_label_with_a_superlative_has_no_other_one(judge, label, printed):
     assert verdict.effect_text == printed
 
 
-def test_exact_costs_no_alpha(judge):
-    every = {"every": {"label": "x", "metric": "x", "arm": "a"}}
-    study = judge({"a/a": UP}, [(every, {"at_most": 1.0}), (A, {"above": 0})])
-    assert study.M == 1
-    assert study.verdicts[0].verdict == "supported"
-
-
-def test_exact_reads_all_variants_of_its_arm_or_the_named_one(judge):
-    every = {"label": "x", "metric": "x", "arm": "a"}
-    rows = [({"every": every | more}, {"at_most": 0.0}) for more in ({}, {"variant": "b"})]
-    study = judge({"a/a": UP, "a/b": DOWN, "b/a": [2.0] * 12}, rows)
-    assert [(row.effect, row.n) for row in study.verdicts] == [(1.0, 24), (-1.0, 12)]
-
-
 EVERY = {"every": {"label": "x", "metric": "x", "arm": "a"}}
+
+
+def test_exact_costs_no_alpha_and_reads_all_variants_of_its_arm_or_the_named_one(judge):
+    named = {"every": EVERY["every"] | {"variant": "b"}}
+    rows = [(EVERY, {"at_most": 1.0}), (named, {"at_most": 0.0}), (A, {"above": 0})]
+    study = judge({"a/a": UP, "a/b": DOWN, "b/a": [2.0] * 12}, rows)
+    assert [(row.effect, row.n) for row in study.verdicts] == [(1.0, 24), (-1.0, 12), (1.0, 12)]
+    assert study.M == 1
+    assert {row.verdict for row in study.verdicts} == {"supported"}
 
 
 @pytest.mark.parametrize("lost", [1, 11, 12])

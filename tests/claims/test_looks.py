@@ -5,7 +5,6 @@ import math
 import zipfile
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -31,11 +30,12 @@ from journeylab.claims.judging import judge, judge_look
 from journeylab.claims.looks import Schedule, boundaries, looks_text, monotone_boundaries
 from journeylab.claims.reference import differences, read_reference
 from journeylab.claims.register import read_register
-from journeylab.claims.schema import SEQUENTIAL, Register, claim_runs
+from journeylab.claims.schema import SEQUENTIAL, claim_runs
 from journeylab.claims.statistics import interval_rank
 from journeylab.records.files import MEASUREMENTS
 
-PROJECT = Path(__file__).parents[2]
+from ..made import PROJECT, register_of
+
 EVIDENCE = sorted(path.name for path in (PROJECT / "evidence").glob("exp*"))
 
 schedules = st.lists(st.integers(1, 6), min_size=1, max_size=6).map(
@@ -97,7 +97,7 @@ def test_monotone_boundaries_are_the_largest_that_are_monotone(looks, m):
 
 def test_a_register_of_any_size_says_what_it_costs():
     many = [(cell(RUNS[0]), KINDS["above"])] * 69
-    register = registered(many)
+    register = register_of(many)
     text = looks_text(register, register.studies["exp1"])
     assert "at most none, 0, 1, 3, 4, 5, 7 may contradict a verdict (α = 0.05, M = 69)" in text
 
@@ -115,21 +115,6 @@ def test_a_boundary_is_at_least_the_one_before_and_at_most_that_of_a_single_look
 
 def cell(run):
     return {"run": run, "measure": "x"}
-
-
-def registered(claims, looks=SEQUENTIAL, alpha=0.05, **study):
-    """A register of one study whose claims are (effect, region) or mappings of their keys."""
-    given = {"theorem": "thm:x", "source": "corrected", "statement": "It is so."}
-    rows = [
-        {"id": f"exp1.{index}"}
-        | given
-        | (claim if isinstance(claim, dict) else {"effect": claim[0], "region": claim[1]})
-        for index, claim in enumerate(claims, 1)
-    ]
-    study |= {"measures": {"x": {"label": "x", "metric": "x"}}, "claims": rows}
-    return Register.model_validate(
-        {"alpha": alpha, "sequential": looks, "studies": {"exp1": study}}
-    )
 
 
 def over(register, table, seeds):
@@ -173,8 +158,8 @@ ALL_KINDS = [
     },
 ]
 GATES = {"learned": {"run": RUNS[2], "measure": "x", "at_least": -0.5}}
-ALL = registered(ALL_KINDS, gates=GATES)
-UNGATED = registered(ALL_KINDS[:9])
+ALL = register_of(ALL_KINDS, gates=GATES)
+UNGATED = register_of(ALL_KINDS[:9])
 last = SEQUENTIAL[-1]
 
 
@@ -214,7 +199,7 @@ def test_each_run_takes_the_seeds_of_the_last_claim_that_reads_it(runs):
 
 
 def test_a_number_without_looks_has_the_seeds_that_all_its_runs_have():
-    register = registered([ALL_KINDS[0], (PARTS[1], KINDS["above"]), ALL_KINDS[10]])
+    register = register_of([ALL_KINDS[0], (PARTS[1], KINDS["above"]), ALL_KINDS[10]])
     values = {RUNS[0]: [1.0] * last, RUNS[1]: [1.0, -1.0] * (last // 2)}
     study = over(register, measurements(values), last)
     assert [study.taken.end(run) for run in values] == [12, 24]
@@ -257,7 +242,7 @@ def test_a_failed_seed_never_hastens_a_decision(runs, value):
 def test_a_gate_that_fails_stops_a_claim_for_good():
     up, late = [1.0, -1.0] * 6 + [1.0] * 24, [-1.0] * 12 + [1.0] * 24
     table = measurements({RUNS[1]: up, RUNS[2]: late})
-    gated = registered([ALL_KINDS[9]], gates=GATES)
+    gated = register_of([ALL_KINDS[9]], gates=GATES)
     record = look(gated, table, 12)
     assert (record.states, record.goes_on) == ({"exp1.1": "withheld"}, ())
     (verdict,) = over(gated, table, last).verdicts
@@ -319,7 +304,7 @@ def states(cases, name, kind):
             )
             for i in range(width)
         ]
-        register = registered(claims, looks=SHORT, alpha=SHORT_ALPHA)
+        register = register_of(claims, sequential=SHORT, alpha=SHORT_ALPHA)
         record = look(register, measurements({**runs, "a/any": [0.0] * 5}), SHORT[0])
         for case, state in list(zip(some, record.states.values(), strict=True)):
             yield case, state, m

@@ -25,9 +25,9 @@ from journeylab.config import (
 from journeylab.records.plans import Plan
 from journeylab.workflow.planning import WorkflowPlan
 
+from ..made import PROJECT, registered
 from ..test_config import written_at
 
-PROJECT = Path(__file__).parents[2]
 CLAIMS = PROJECT / "claims"
 
 RAW = {
@@ -127,7 +127,6 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("claims.0.effect", "1 - 2", "exp1", "numbers only"),
     ("claims.0.effect", "main/A@hits - main/A@hits", "exp1", "both terms are the same"),
     ("claims.0.effect", "mean(1, 2)", "exp1", "all terms are numbers"),
-    ("claims.0.effect", "mean(main/A@hits)", "effect", "mean"),
     ("claims.0.effect", {"min": []}, "effect", "{all_of: [term, …]}"),
     ("claims.0.effect", "algebra/all@hits", "exp1.1: run 'algebra/all' is computed once", "every"),
     ("claims.0.region", {"abov": 1}, "region", "{above: number}"),
@@ -135,7 +134,6 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("claims.0.region", {"inside": [1, -1]}, "inside", "smaller one"),
     ("claims.0.region", {"at_most": 1}, "exp1.1", "at_most"),
     ("claims.0.region", ..., "exp1.1", "region is missing"),
-    ("claims.1.region", ..., "exp1.2", "region is missing"),
     (
         "claims.0",
         row(id="exp1.s1", effect={"all_of": ["main/A@hits", "main/B@hits"]}),
@@ -145,13 +143,10 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("claims.0.regoin", {"above": 1}, "regoin", "unknown key"),
     ("claims.0.id", "exp2.1", "exp2.1", "exp1."),
     ("claims.0.id", "exp1.2", "exp1.2", "twice"),
-    ("claims.0.source", "mine", "source", "'document'"),
     ("claims.0.cites", ..., "exp1.1: cites is missing", "leave out source"),
     ("claims.0.source", ..., "exp1.1: cites: write source: document too"),
     ("claims.0.before", "exp1.2", "exp1.1: before", "revision 1 has no earlier revision"),
     ("claims.0.finer", "exp1.9", "exp1.1: finer 'exp1.9'", "accepted: exp1.1, exp1.2"),
-    ("claims.0.gate", ["learnt"], "exp1.1: gate 'learnt'", "accepted: none"),
-    ("claims.1.effect.every.arm", ..., "every.arm", "is missing"),
     ("claims.1.effect.every.arm", "proof", "exp1.2", "proof", "accepted: main, algebra"),
     ("claims.1.effect.every.variant", "A", "exp1.2", "A", "accepted: all"),
     ("claims.1.effect.every.metric", "eror", "exp1.2", "eror", "accepted: hits, error"),
@@ -161,21 +156,15 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("gates", {"learned": "main/A@hits > 1"}, "gates.learned", "arm/variant@measure >= 0.95"),
     ("gates", {"learned": "main/A@hits or main/B@hit >= 1"}, "gates.learned", "is no gate"),
     ("measures.hits.step", "1/0", "step", "1/0"),
-    ("defaults", [{"at": {"tier": "T1"}}], "defaults.0.metric", "is missing"),
-    ("defaults", [{"metric": "hits", "at": 3}], "defaults.0.at"),
     ("defaults", [{"metric": "hit", "at": {}}], "defaults: metric 'hit'", "accepted: hits"),
     ("measures.hits.metric", "h", "hits", "accepted: hits, error"),
     ("measures.hits.at.teir", "T1", "teir", "accepted: tier"),
     ("measures.hits.at.tier", "T9", "T9", "accepted: T1, T2"),
     ("measures.hits.at", {}, "hits", "tier"),
     ("measures.hits.range", [1, 0], "range", "smaller one"),
-    ("measures.hits.step", 0, "step", "0"),
-    ("amendments", [{"date": "2026-03-04", "rows": [], "reason": "So."}], "amendments", "rows"),
     ("looks", "fixed", "exp1 looks: unknown key"),
     ("|looks", {12: 1.0}, "looks looks: unknown key"),
-    ("|sequential", ["huge"], "sequential", "huge"),
     ("|sequential", [12, 101], "a look at 101 seeds would use seeds of the next", "≤ 100"),
-    ("|alpha", -1, "alpha", "-1"),
 ]
 """Where a value is written in the study, or after `|` beside it; what the message says."""
 
@@ -391,11 +380,6 @@ def test_one_hash_of_a_row_covers_its_judgement_and_one_its_wording(name):
     assert {row for row in before if after[row][1] != before[row][1]} == worded
 
 
-def test_only_the_metrics_of_an_unconfigured_study_are_checked():
-    register = Register.model_validate(RAW)
-    check_register(register, {}, {"exp1": METRICS})
-
-
 @pytest.mark.parametrize("off", ["arm", "variant"])
 def test_a_claim_may_name_a_disabled_run(off):
     """The judge reports its cells as missing; only a name that does not exist is a mistake."""
@@ -413,31 +397,24 @@ def test_the_register_is_light_to_import(imported):
     assert not imported("import journeylab.claims.register", *heavy)
 
 
-@pytest.fixture(scope="module")
-def registered() -> Register:
-    return read_register(CLAIMS)
+def test_the_register_survives_json():
+    assert Register.model_validate_json(registered().model_dump_json()) == registered()
 
 
-def test_the_register_survives_json(registered):
-    assert Register.model_validate_json(registered.model_dump_json()) == registered
-
-
-def test_primary_rows_can_be_decided_at_every_look(registered):
-    assert registered.studies["exp7"].tails == 10
-    assert registered.studies["exp5"].tails == 0
-    for study in registered.studies.values():
-        looks = schedule(registered, study)
+def test_primary_rows_can_be_decided_at_every_look():
+    for study in registered().studies.values():
+        looks = schedule(registered(), study)
         assert min(looks.level(n).k for n in looks.looks) >= 1
 
 
-def test_no_new_revision_is_judged_with_boundaries_that_are_not_monotone(registered):
-    last = (3, 3, 3, 2, 2, 2, 3, 2, 2, 2, 2, 2, 1)
-    assert registered.not_monotone == {f"exp{i}": n for i, n in enumerate(last, 1)}
-    for study, revision in registered.not_monotone.items():
-        claims = registered.studies[study]
-        assert schedule(registered, claims).monotone == (claims.revision > revision)
+def test_no_new_revision_is_judged_with_boundaries_that_are_not_monotone():
+    register, last = registered(), (3, 3, 3, 2, 2, 2, 3, 2, 2, 2, 2, 2, 1)
+    assert register.not_monotone == {f"exp{i}": n for i, n in enumerate(last, 1)}
+    for study, revision in register.not_monotone.items():
+        claims = register.studies[study]
+        assert schedule(register, claims).monotone == (claims.revision > revision)
         following = claims.model_copy(update={"revision": revision + 1})
-        assert schedule(registered, following).monotone
+        assert schedule(register, following).monotone
 
 
 def test_boundaries_are_in_no_hash_of_a_row_and_in_the_plan_of_their_study_only():
@@ -448,6 +425,6 @@ def test_boundaries_are_in_no_hash_of_a_row_and_in_the_plan_of_their_study_only(
     assert after.criteria("exp1")["not_monotone"] == {"exp1": 1}
 
 
-def test_the_register_fits_the_studies(registered):
+def test_the_register_fits_the_studies():
     metrics = {study: printed_names(study).metrics for study in discover()}
-    check_register(registered, {}, metrics)
+    check_register(registered(), {}, metrics)

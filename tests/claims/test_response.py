@@ -1,6 +1,5 @@
 """``response.yaml``: which claims a point names, and which files are refused."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,21 +9,14 @@ from journeylab.claims.response import Response, ReviewPoint, read_response, row
 from journeylab.claims.schema import Register
 from journeylab.config import UserError
 
-from ..made import registered
+from ..made import CLAIM, PROJECT, registered
 
-PROJECT = Path(__file__).parents[2]
 MEASURE = {"label": "hits", "metric": "hits"}
 
 
 def row(identity: str, theorem: str) -> dict[str, Any]:
-    return {
-        "id": identity,
-        "theorem": theorem,
-        "statement": "It is.",
-        "source": "corrected",
-        "effect": {"run": "main/A", "measure": "hits"},
-        "region": {"above": 0.5},
-    }
+    keys = {"id": identity, "theorem": theorem, "effect": "main/A@hits", "region": {"above": 0.5}}
+    return CLAIM | keys
 
 
 ROWS = {

@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, permutations, product
-from math import comb
 
-import numpy as np
 import pytest
 from scipy.stats import binom, hypergeom
 
@@ -53,36 +51,6 @@ def test_the_bound_agrees_with_scipy(population: int, drawn: int, differing: int
     bound = upper_bound(population, drawn, differing)
     at_most = [hypergeom.cdf(differing, population, total, drawn) for total in (bound - 1, bound)]
     assert at_most[1] <= 0.05 < at_most[0]
-
-
-def test_a_bound_by_study_is_never_tighter() -> None:
-    """All ways to distribute D differing units over studies, two or three studies."""
-    for sizes in [(2, 2), (3, 2), (4, 3), (2, 2, 2), (5, 1, 2)]:
-        population = sum(sizes)
-        for drawn in product(*(range(size + 1) for size in sizes)):
-            samples = int(np.prod([comb(*pair) for pair in zip(sizes, drawn, strict=True)]))
-
-            def likely(placed: tuple[int, ...], differing: int, drawn=drawn, sizes=sizes) -> int:
-                return sum(
-                    int(
-                        np.prod(
-                            [
-                                comb(k, x) * comb(size - k, n - x)
-                                for size, n, k, x in zip(sizes, drawn, placed, seen, strict=True)
-                            ]
-                        )
-                    )
-                    for seen in product(*(range(n + 1) for n in drawn))
-                    if sum(seen) <= differing
-                )
-
-            for differing in range(sum(drawn) + 1):
-                pooled = upper_bound(population, sum(drawn), differing, FIFTH)
-                worst = dict.fromkeys(range(population + 1), 0)
-                for placed in product(*(range(size + 1) for size in sizes)):
-                    worst[sum(placed)] = max(worst[sum(placed)], likely(placed, differing))
-                excluded = [total for total, most in worst.items() if most <= FIFTH * samples]
-                assert min(excluded, default=population + 1) >= pooled
 
 
 # -- the budget -----------------------------------------------------------------------------------

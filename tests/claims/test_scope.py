@@ -9,19 +9,19 @@ import pytest
 from journeylab.claims.hashes import row_hashes
 from journeylab.claims.judging import judge, judge_look
 from journeylab.claims.looks import schedule
-from journeylab.claims.schema import SEQUENTIAL, Register, claim_runs
+from journeylab.claims.schema import SEQUENTIAL, claim_runs
 from journeylab.reports.forest import strip
 from journeylab.reports.latex import latex_macros
 from journeylab.reports.numbers import study_numbers
 from journeylab.wording.rows import in_words
 from journeylab.wording.verdicts import explanation, opening, sentence
 
+from ..made import register_of
+
 LENGTHS = ("8", "24", "60")
 MEASURES = {f"hits-{n}": {"label": "hits", "metric": "hits", "at": {"N": int(n)}} for n in LENGTHS}
 ROW = {
     "id": "exp1.1",
-    "theorem": "thm:x",
-    "source": "corrected",
     "form": "typical",
     "statement": "Journeys are better.",
     "effect": "a/journey@hits-{length} - a/rope@hits-{length}",
@@ -34,8 +34,7 @@ GATE |= {"learned-60": "a/rope@hits-60 >= 0"}
 
 
 def registered(*rows, **study):
-    claims = {"measures": MEASURES, "claims": list(rows), **study}
-    return Register.model_validate({"studies": {"exp1": claims}})
+    return register_of(rows, measures=MEASURES, **study)
 
 
 def planted(*effects, noise=0.0):

@@ -7,7 +7,6 @@ import pytest
 from numpy.random import Generator, default_rng
 
 from journeylab.claims.effects import Cell
-from journeylab.claims.schema import StudyClaims
 from journeylab.claims.shifts import (
     ALL,
     Scale,
@@ -18,6 +17,8 @@ from journeylab.claims.shifts import (
     unit_level,
 )
 from journeylab.records.kernels import KernelRun, StudyKernels
+
+from ..made import register_of
 
 SEEDS = (12, 12, 12, 4, 4, 1)
 """Seeds of the units of a certificate, repeated."""
@@ -95,34 +96,15 @@ def test_seeds_that_are_units_of_their_own_are_found_together() -> None:
     assert not any(test.refused for test in pools([*alone[:3], *opposite]))
 
 
-CLAIMS = StudyClaims.model_validate(
-    {
-        "measures": {
-            "a": {"label": "a", "metric": "accuracy", "at": {"N": 1}, "range": [0, 1]},
-            "b": {"label": "b", "metric": "accuracy", "at": {"N": 2}, "range": [0, 1]},
-            "c": {"label": "c", "metric": "loss"},
-            "d": {"label": "d", "metric": "gap", "range": [-1, 1]},
-        },
-        "claims": [
-            {
-                "id": "exp1.1",
-                "theorem": "thm:a",
-                "form": "typical",
-                "statement": "One.",
-                "effect": "A/x@a - A/y@a",
-                "region": {"above": 0.1},
-            },
-            {
-                "id": "exp1.2",
-                "theorem": "thm:a",
-                "form": "typical",
-                "statement": "Two.",
-                "effect": "A/y@b",
-                "region": {"inside": [0.1, 0.2]},
-            },
-        ],
-    }
-)
+CLAIMS = register_of(
+    [("A/x@a - A/y@a", {"above": 0.1}), ("A/y@b", {"inside": [0.1, 0.2]})],
+    measures={
+        "a": {"label": "a", "metric": "accuracy", "at": {"N": 1}, "range": [0, 1]},
+        "b": {"label": "b", "metric": "accuracy", "at": {"N": 2}, "range": [0, 1]},
+        "c": {"label": "c", "metric": "loss"},
+        "d": {"label": "d", "metric": "gap", "range": [-1, 1]},
+    },
+).studies["exp1"]
 
 
 def test_claims_say_which_side_favours_them() -> None:

@@ -1,8 +1,6 @@
 """Every checkable statement of a document names its claims, and every claim of a document its
 statement."""
 
-from pathlib import Path
-
 import pytest
 from typer.testing import CliRunner
 
@@ -12,7 +10,8 @@ from journeylab.claims.theorems import Document, Theorems
 from journeylab.commands.app import app
 from journeylab.config import UserError
 
-PROJECT = Path(__file__).parents[2]
+from ..made import PROJECT
+
 CLAIMS = """
 measures:
   x: {label: x, metric: x}

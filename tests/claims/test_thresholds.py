@@ -9,6 +9,7 @@ from journeylab.claims.statistics import Measured
 
 A, B = ({"run": f"a/{name}", "measure": "x"} for name in "ab")
 DIFFERENCE = {"difference": [A, B]}
+EVERY = {"every": {"label": "x", "metric": "x", "arm": "a"}}
 SINGLE = float(np.float32(0.95))
 
 
@@ -34,16 +35,14 @@ def test_a_number_of_single_precision_is_compared_in_it(judge):
     assert words(judge, {"a/a": SINGLE}, A, *regions) == expected
     below = 0.95 - 1e-9  # not a number of single precision
     assert words(judge, {"a/a": below}, A, *regions) == ["refuted", "refuted", "supported"]
-    every = {"every": {"label": "x", "metric": "x", "arm": "a"}}
-    assert words(judge, {"a/a": SINGLE}, every, {"at_least": 0.95}) == ["supported"]
-    assert words(judge, {"a/a": below}, every, {"at_least": 0.95}) == ["refuted"]
+    assert words(judge, {"a/a": SINGLE}, EVERY, {"at_least": 0.95}) == ["supported"]
+    assert words(judge, {"a/a": below}, EVERY, {"at_least": 0.95}) == ["refuted"]
 
 
 def test_nothing_but_0_is_at_0(judge):
     assert words(judge, {"a/a": 1e-13}, A, {"above": 0}, {"below": 0}) == ["supported", "refuted"]
-    every = {"every": {"label": "x", "metric": "x", "arm": "a"}}
-    assert words(judge, {"a/a": 1e-13}, every, {"at_most": 0.0}) == ["refuted"]
-    assert words(judge, {"a/a": 0.0}, every, {"at_most": 0.0}) == ["supported"]
+    assert words(judge, {"a/a": 1e-13}, EVERY, {"at_most": 0.0}) == ["refuted"]
+    assert words(judge, {"a/a": 0.0}, EVERY, {"at_most": 0.0}) == ["supported"]
 
 
 @pytest.mark.parametrize(("step", "word"), [(None, "supported"), ("1/44", "inconclusive")])
@@ -53,10 +52,8 @@ def test_a_count_is_compared_as_a_count(judge, step, word):
     assert words(judge, {"a/a": 27 / 44}, A, {"above": 0.6136}, measure=measure) == [word]
     assert words(judge, {"a/a": 28 / 44}, A, {"above": 0.6136}, measure=measure) == ["supported"]
     mean = {"mean": [A, B]}  # of counts that differ by half a step
-    of_mean = words(
-        judge, {"a/a": 27 / 44, "a/b": 27 / 44}, mean, {"above": 0.6135}, **{"measure": measure}
-    )
-    assert of_mean == ["supported"]
+    both = {"a/a": 27 / 44, "a/b": 27 / 44}
+    assert words(judge, both, mean, {"above": 0.6135}, measure=measure) == ["supported"]
 
 
 @pytest.mark.parametrize(
