@@ -125,14 +125,11 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def imported() -> Callable[..., set[str]]:
     """Returns a function: which of `modules` a new process imports when it runs a script."""
+    from .made import ran
 
     def run(script: str, *modules: str) -> set[str]:
         report = f"\nimport sys\nprint(*(set({modules!r}) & set(sys.modules)))"
-        done = subprocess.run(
-            [sys.executable, "-c", script + report], capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == 0, done.stderr
-        return set(done.stdout.split())
+        return set(ran(sys.executable, "-c", script + report).stdout.split())
 
     return run
 

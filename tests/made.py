@@ -2,16 +2,17 @@
 
 import os
 import platform
+import shutil
 import signal
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pypdfium2
 
@@ -20,10 +21,14 @@ from journeylab.claims.register import read_register
 from journeylab.claims.schema import Register
 from journeylab.config import Config
 from journeylab.records.cost import Cost
+from journeylab.records.files import Origin, write_json
+from journeylab.records.looks import LookRecord, SeedRange
 from journeylab.records.plans import Plan
 from journeylab.records.runs import RunHost, RunStart, SeedOutcome, describe_run, write_run
+from journeylab.records.verdicts import Verdict
 from journeylab.wording.names import StudyNames
 
+Value = TypeVar("Value")
 PROJECT = Path(__file__).parents[1]
 MACOS = PROJECT / "tests/macos"
 """What makes a process see what it would on macOS: `as_on_macos`."""
@@ -108,6 +113,15 @@ def git(folder: Path, *arguments: str, name: str = "a", email: str = "a@example.
     return ran("git", "-C", folder, *identity, *arguments).stdout.strip()
 
 
+def copy_tracked(target: Path, wanted: Callable[[str], bool]) -> None:
+    """Copy the files of this repository that git does not ignore, if their names are wanted."""
+    options = ("-z", "--cached", "--others", "--exclude-standard")
+    for name in filter(wanted, git(PROJECT, "ls-files", *options).split("\0")):
+        if (PROJECT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(PROJECT / name, target / name)
+
+
 def host_of(start: RunStart, outcomes: Sequence[SeedOutcome] = (), **more: Any) -> RunHost:
     """The record of where a run was made, which ended when it began."""
     known = {"finished": start.started, "cost": COST, "host": platform.node()} | more
@@ -124,6 +138,28 @@ def write_finished(
     run = describe_run(plan, inputs={}, outcomes=outcomes, files={}, device=device)
     start = RunStart(plan_key=plan.key, started=STARTED)
     write_run(folder, run, host_of(start, outcomes, cost=cost))
+
+
+def verdict(identity: str, word: str | None, **more: Any) -> Verdict:
+    """A row of verdicts, whose numbers mean nothing."""
+    numbers = {"effect": 0.1, "mean": 0.1, "low": 0.0, "high": 0.2, "n": 12, "failures": 0}
+    known = numbers | {"tail": 0.01, "k": 1, "detectable": None}
+    return Verdict(id=identity, verdict=word, **(known | more))
+
+
+def write_look(
+    root: Path,
+    number: int,
+    seeds: int,
+    states: Mapping[str, str],
+    goes_on: Iterable[str],
+    taken: SeedRange,
+    origin: Origin | None = None,
+) -> None:
+    """Write the record of a look at exp7."""
+    known = {"study": "exp7", "number": number, "seeds": seeds, "states": states}
+    record = LookRecord(**known, goes_on=tuple(goes_on), taken=taken)
+    write_json(root / f"results/exp7/looks/{seeds}.json", record, origin=origin)
 
 
 def pdf_text(path: Path) -> str:
@@ -146,12 +182,13 @@ def kill(process: subprocess.Popen[Any]) -> None:
     process.wait()
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
-    """Wait until a condition holds."""
+def wait_for(condition: Callable[[], Value], seconds: float = 30.0) -> Value:
+    """Wait until a condition has a true value; return that value."""
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not (value := condition()):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+    return value
 
 
 def wait_for_server(

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-PROJECT = Path(__file__).parents[1]
+from .made import PROJECT, ran
+
 HADOLINT = PROJECT / "build/validators/bin/hadolint"
 LEFT_OUT = re.compile(r"torch|triton|nvidia-.*|cuda-.*")
 """Builds for a processor and for GPUs differ, so no hash of these is right on every machine."""
@@ -53,7 +54,9 @@ def judge_libraries() -> set[str]:
     return found
 
 
-def with_judge_libraries_only(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def with_judge_libraries_only(
+    *words: str, folder: Path, expected: int = 0
+) -> subprocess.CompletedProcess[str]:
     """A command of journeylab where the libraries of the pipeline cannot be imported."""
     known = judge_libraries() | {"journeylab", "setuptools"}
     hidden = [
@@ -71,9 +74,7 @@ def with_judge_libraries_only(*words: str, folder: Path) -> subprocess.Completed
         "sys.meta_path[:] = [Few if each is PathFinder else each for each in sys.meta_path]\n"
         "from journeylab.commands.app import main; main()"
     )
-    return subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=folder, capture_output=True, text=True
-    )
+    return ran(sys.executable, "-c", code, *words, folder=folder, code=expected)
 
 
 def test_the_judge_works_with_its_few_libraries(tmp_path: Path) -> None:
@@ -82,16 +83,14 @@ def test_the_judge_works_with_its_few_libraries(tmp_path: Path) -> None:
     (tmp_path / "digits.csv").write_text("\n".join(["model,seed,accuracy", *values, ""]))
     claims = str(PROJECT / "examples/digits/claims.yaml")
     for words in (["judge", claims, "digits.csv"], ["next", claims, "digits.csv"], ["lint"]):
-        done = with_judge_libraries_only(*words, folder=tmp_path)
-        assert done.returncode == 0, done.stderr
+        with_judge_libraries_only(*words, folder=tmp_path)
     assert (tmp_path / "judged/page.pdf").read_bytes().startswith(b"%PDF")
-    assert with_judge_libraries_only("--help", folder=tmp_path).returncode == 0
+    with_judge_libraries_only("--help", folder=tmp_path)
 
 
 @pytest.mark.parametrize("command", ["status", "init paper", "register"])
 def test_a_command_without_its_libraries_names_the_extra(command: str) -> None:
-    done = with_judge_libraries_only(*command.split(), folder=PROJECT)
-    assert done.returncode == 2
+    done = with_judge_libraries_only(*command.split(), folder=PROJECT, expected=2)
     assert done.stderr == (
         "error: this needs the libraries of the pipeline: pip install 'journeylab[pipeline]'\n"
     )
@@ -137,5 +136,4 @@ def test_containers_have_the_packages_for_latex_of_ci() -> None:
 @pytest.mark.system
 @pytest.mark.skipif(not HADOLINT.exists(), reason="run make build/validators")
 def test_the_containerfile_has_no_finding_of_hadolint() -> None:
-    done = subprocess.run([HADOLINT, PROJECT / "Containerfile"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    ran(HADOLINT, PROJECT / "Containerfile")

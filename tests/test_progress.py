@@ -138,16 +138,8 @@ def test_a_headline_counts_verdicts_in_the_words_of_their_forms(
     assert count_verdicts([path]) == f"{counts} (no evidence)"
     path.write_text(json.dumps(judged_study(exp1_1="supported", exp1_11="refuted")))
     assert count_verdicts([path]) == "1 claim: 1 supported"  # a check of code is in no count
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(judged_study(exp2_1="refuted") | {"evidence": False}))
+    assert count_verdicts([path, other]) == "2 claims: 1 supported, 1 refuted (no evidence)"
     path.write_text("{")
     assert "cannot be read" in count_verdicts([path])
-
-
-def test_verdicts_of_several_studies_are_added(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(PROJECT)
-    files = [tmp_path / "one.json", tmp_path / "two.json"]
-    files[0].write_text(json.dumps(judged_study(exp1_1="supported")))
-    files[1].write_text(json.dumps(judged_study(exp2_1="refuted") | {"evidence": False}))
-    assert count_verdicts(files) == "2 claims: 1 supported, 1 refuted (no evidence)"
-    assert count_verdicts(files[:1]) == "1 claim: 1 supported"

@@ -1,8 +1,5 @@
 """Evidence holds the bytes of a run, and a damaged file of evidence is refused."""
 
-import subprocess
-from datetime import UTC, datetime
-
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,9 +10,8 @@ from journeylab.records import evidence, files, runs
 from journeylab.records.plans import Plan
 from journeylab.workflow.rerun import find_units
 
-from ..made import host_of
+from ..made import PROJECT, STARTED, host_of, ran
 
-WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 COMMITTED = runs.RegisterState(commit="c0ffee", registered=True)
 NAMES = {"study": "exp7", "arm": "native", "variant": "A", "seeds": (0, 1)}
 TRAIN = Plan(stage="train", settings={"d": 4, "training": {"steps": 6}}, code="c0de", **NAMES)
@@ -36,7 +32,7 @@ def finish(folder, plan, measured, value=0.5, state=COMMITTED):
     if plan.stage == "compute":
         del hashes["weights.safetensors"]
     run = runs.describe_run(plan, inputs={}, outcomes=outcomes, files=hashes)
-    start = runs.RunStart(plan_key=plan.key, started=WHEN, **dict(state))
+    start = runs.RunStart(plan_key=plan.key, started=STARTED, **dict(state))
     scheduler = runs.Scheduler(job="7", nodes="node-of-mine")
     runs.write_run(folder, run, host_of(start, outcomes, scheduler=scheduler))
     if plan.stage == "train":
@@ -162,13 +158,9 @@ def test_files_that_do_not_belong_to_the_run_are_refused_by_name(tmp_path):
 
 def test_changes_name_settings_with_old_and_new_values(tmp_path):
     old = evidence.collect_evidence(finish(tmp_path / "run", TRAIN, MEASURE), TRAIN, MEASURE)
-    new = TRAIN.model_copy(
-        update={
-            "settings": {"d": 4, "training": {"steps": 7}},
-            "code": "new",
-            "versions": {"torch": "3"},
-        }
-    )
+    settings = {"d": 4, "training": {"steps": 7}}
+    changed = {"settings": settings, "code": "new", "versions": {"torch": "3"}}
+    new = TRAIN.model_copy(update=changed)
     measured = MEASURE.model_copy(update={"inputs": {"run": new.key}, "seeds": (0, 1, 2)})
     assert set(evidence.changes(old, new, measured)) == {
         "settings.training.steps 6 → 7",
@@ -179,6 +171,4 @@ def test_changes_name_settings_with_old_and_new_values(tmp_path):
 
 
 def test_git_does_not_ignore_evidence():
-    command = ("git", "check-ignore", "evidence/exp7/native/A/seeds-00-03.zip")
-    root = evidence.Path(__file__).parents[2]
-    assert subprocess.run(command, cwd=root, check=False).returncode == 1
+    ran("git", "check-ignore", "evidence/exp7/native/A/seeds-00-03.zip", folder=PROJECT, code=1)

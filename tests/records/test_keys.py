@@ -1,18 +1,20 @@
 """Keys cover code, library versions, settings and inputs that decide numbers; no bookkeeping."""
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from journeylab.catalogue import discover, key_modules, stage_roots, study_folder
 from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, closure
 
-PACKAGE = Path(__file__).parents[2] / "src/journeylab"
+from ..made import PROJECT, ran
+
+PACKAGE = PROJECT / "src/journeylab"
 NUMBERS = ("generate", "train", "compute", "measure", "collect", "judge")
 PARTS = {"generate": "data", "train": "models", "measure": "measure", "compute": "compute"}
 JOBS = {(stage, study) for stage in NUMBERS for study in discover()}
@@ -83,17 +85,9 @@ def commands(warm: Path) -> Path:
     return warm
 
 
-def python(script: str, source: Path, **more: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        ["python", "-c", script],
-        env=os.environ | {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        **more,
-    )
-    assert done.returncode == 0, done.stderr
-    return done
+def python(script: str, source: Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    search = {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    return ran("python", "-c", script, **more, **search)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +95,7 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[tuple[str, 
     """Edited modules → the (stage, study) pairs whose keys change."""
     package = copied(tmp_path_factory.mktemp("edited"))
     edits = [list(BOOKKEEPING), *([module] for module in MOVED)]
-    done = python(KEYS, package.parent, cwd=package.parent, input=json.dumps(edits))
+    done = python(KEYS, package.parent, folder=package.parent, given=json.dumps(edits))
     return {
         edited: {tuple(job.split()) for job in jobs}  # type: ignore[misc]
         for edited, jobs in json.loads(done.stdout).items()
@@ -198,7 +192,7 @@ NUMBERS_FILES += ("run/measurements.parquet",)
 
 def numbers(source: Path, folder: Path) -> dict[str, bytes]:
     folder.mkdir()
-    python(PIPELINE, source, cwd=folder)
+    python(PIPELINE, source, folder=folder)
     return {name: (folder / name).read_bytes() for name in NUMBERS_FILES}
 
 

@@ -68,19 +68,14 @@ def test_a_plan_survives_a_round_trip(tmp_path):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_only_a_plan_with_the_same_content_is_written(tmp_path):
+def test_only_a_whole_plan_with_the_same_content_is_written(tmp_path):
     path = tmp_path / "a.json"
     write_plan(path, PLAN)
     assert is_written(path, PLAN.model_copy())
     assert not is_written(path, PLAN.model_copy(update={"code": "f" * 16}))
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", None])
-def test_a_damaged_plan_is_not_written(tmp_path, content):
-    path = tmp_path / "a.json"
-    write_plan(path, PLAN)
-    path.write_bytes(path.read_bytes()[:-2] if content is None else content)
-    assert not is_written(path, PLAN)
+    for content in (path.read_bytes()[:-2], b"", b"{}", b"\xff"):
+        path.write_bytes(content)
+        assert not is_written(path, PLAN)
 
 
 def write_other_stage(path):
