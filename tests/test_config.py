@@ -11,7 +11,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import PositiveInt, ValidationError
+from pydantic import PositiveInt
 
 from journeylab.catalogue import discover, load, measure_part, models_part, resolve, runs_of
 from journeylab.commands.schema import config_schema
@@ -97,21 +97,13 @@ FAR, OWN = "1000000000", "exp7.arms.algebra"
 MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("|sedes", 3, "sedes", "did you mean 'seeds'", "root"),
     ("scale", "qick", "'qick'", "quick", "default"),
-    ("scale", "paper", "'paper'", "'quick'", "'default'"),
     ("scale", ["quick"], "['quick']"),
     ("scale", "x" * 5000, "xxx…", "'quick'"),
     ("scale", "x" * 10_000, "xxx…", "less text"),
     ("scale", "\ud800", r"\ud800"),
     ("seeds", "all", "'all'", "dictionary"),
-    ("seeds", 0, "0", "greater"),
-    ("seeds.quick", 0, "0", "greater than 0"),
-    ("seeds.default", True, "True", "number"),
-    ("seeds.default", 10_000_000, "10000000", "10000"),
-    ("seeds_from", True, "True", "number"),
     ("seeds_from", 2**62, str(2**62), FAR),
     ("engine", "fast", "'fast'", "'sequential'"),
-    ("device", "gpu", "'gpu'", "'cuda'"),
-    ("root", "a b", "'a b'"),
     ("root", "-rf", "'-rf'"),
     ("tracking.uri", "http://x; rm y", "'http://x; rm y'"),
     ("tracking.enabled", 0, "0: write true or false"),
@@ -122,90 +114,54 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("exp7", [1], "[1]"),
     ("exp5", None, "arms", "missing"),
     ("exp5.training", {}, "accepted: chunk, datasets, arms, scales"),
-    ("exp7.trainin", {}, "did you mean 'training'", "evaluation"),
-    ("exp7.chunk", 10_001, "10001", "10000"),
     ("exp7.training", ..., "missing"),
-    ("exp7.training", None, "None"),
     ("exp7.training|", 1, "key ''"),
     ("exp7.training.learning_rte", 0.1, "did you mean 'learning_rate'", "warmup"),
     ("exp7.training.learning_rate", -0.1, "-0.1", "greater than 0"),
     ("exp7.training.learning_rate", float("nan"), "nan", "finite"),
     ("exp7.training.learning_rate", "3e-3", "'3e-3'", "without quotes"),
-    ("exp7.training.steps", True, "True", "number"),
     ("exp7.training.steps", 1.5, "1.5", "integer"),
     ("exp7.training.steps", 10**9, FAR, "1000000"),
     ("exp7.training.steps", 10**5000, "2^63"),
     ("exp7.training|warmup", 9999, "warmup 9999", "2000"),
     ("exp7.evaluation.templates", [], "[]", "at least 1"),
     ("exp7.evaluation.templates", [0, 0, 0], "[0, 0, 0]", "0 is written twice"),
-    ("exp7.evaluation.templates", [True], ".0", "True", "number"),
     ("exp7.datasets", ..., "missing"),
     ("exp7.datasets|$(x)", {}, "'$(x)'", "[A-Za-z0-9_.@-]"),
     ("exp7.datasets.plan.generations", [4, 8, -9, 9], ".2", "-9", "greater than 0"),
-    ("exp7.datasets.plan.citie", 3, "did you mean 'cities'", "teaching"),
     ("exp2.datasets.keys.size", 3, "did you mean 'sizes'", "questions"),
-    ("exp2.datasets.keys.sizes", [20, 50, 20], "20 is written twice"),
     ("exp2.datasets.keys|task", ..., "task: lookup", "task: relations"),
-    ("exp2.datasets.relations.subject", 3, "did you mean 'subjects'", "questions"),
     ("exp2.datasets|Keys", {"task": "lookup"}, "'keys' and 'Keys'", "rename"),
     ("exp2.arms.M20-sorted|dataset", "kees", "dataset 'kees'", "accepted: keys, relations"),
     ("exp2.arms.M20-sorted|dataset", ..., "dataset is missing", "accepted: keys, relations"),
     ("exp2.arms.witness|dataset", "kees", "dataset 'kees'", "accepted: keys, relations"),
-    ("exp3.evaluation.splits", ["seen", "seen"], "seen is written twice"),
-    ("exp3.arms.enumeration.lengths", [], "[]", "at least 1"),
-    ("exp3.arms.enumeration.precisions", [0.1, 0.1], "0.1 is written twice"),
-    ("exp5.arms.bridge.lengths", [], "[]", "at least 1"),
-    ("exp5.arms.bridge.precisions", ["float32"] * 2, "float32 is written twice"),
     ("exp5.arms.bridge.variants", {"rotation": {"model": {"a": 3}}}, ".model", "remove it"),
-    ("exp7.arms", ..., "missing"),
-    ("exp7.arms", None, "None"),
     ("exp7.arms", {}, "at least one arm"),
-    ("exp7.arms|$(x)", ARM, "'$(x)'", "[A-Za-z0-9_.@-]"),
     ("exp7.arms|words\n", ARM, r"'words\n'", "[A-Za-z0-9_.@-]"),
     ("exp7.arms|..", ARM, "'..'"),
-    ("exp7.arms|data", ARM, "'data'", "another name"),
     ("exp7.arms|Collect", ARM, "'Collect'", "another name"),
     ("exp7.arms|verdicts.json", ARM, "'verdicts.json'", "another name"),
-    ("exp7.arms|once", ARM, "'once'", "another name"),
     ("exp7.arms|Characters", ARM, "'characters' and 'Characters'", "rename"),
     (f"{OWN}.drawz", 3, "did you mean 'draws'", "computed, replicates"),
-    (f"{OWN}.draws", 0, "0", "greater than 0"),
-    (f"{OWN}.draws", 10**9, FAR, "1000000"),
     (f"{OWN}.training", {"steps": 3}, "unknown key", "computed, replicates"),
     (f"{OWN}.computed", "algebr", "'algebr'", "'algebra'"),
-    (f"{OWN}.replicates", ..., "missing"),
     (f"{OWN}.dataset", "plan", "remove it"),
     (f"{OWN}|variants", ["slots", "D"], "'D'", "'decoding'"),
-    (f"{OWN}.variants", {"slots": {"training": {"steps": 3}}}, ".slots.training", "remove it"),
-    ("exp7.arms.words.token", "words", "did you mean 'tokens'", "enabled"),
-    ("exp7.arms.words.tokens", "word", "'word'", "'words'"),
-    ("exp7.arms.characters", None, "None"),
     ("exp7.arms.characters.enabled", "yes", "'yes'", "true or false"),
-    ("exp7.arms.characters.training.step", 3, "did you mean 'steps'", "learning_rate"),
-    ("exp7.arms.characters.training.steps", -3, "-3", "greater than 0"),
     ("exp7.arms.characters|data", {"citie": 3}, "data.citie", "did you mean 'cities'", "teaching"),
-    ("exp7.arms.characters|data", {"cities": -3}, "data.cities", "-3", "greater than 0"),
     ("exp7.arms.characters|(x", {"(trained)": 1}, "key '(x'", "[A-Za-z0-9_.@-]"),
     ("exp7.arms.characters|variants", ["A", "D"], "'D'", "accepted: A, Aprime"),
     ("exp7.arms.characters.variants", ["A", "A"], "A is written twice"),
     ("exp7.arms.characters.variants", ["A", 3], "['A', 3]"),
-    ("exp7.arms.characters.variants", {}, "at least 1"),
     ("exp7.arms.characters.variants", ["A;rm"], "'A;rm'", "[A-Za-z0-9_.-]"),
     ("exp7.arms.characters.variants", ["A", ""], ".'': ''", "[A-Za-z0-9_.-]"),
     ("exp7.arms.characters.variants", ["Aprime", "APRIME"], "'Aprime' and 'APRIME'", "rename"),
-    ("exp7.arms.characters.variants", {"A": None}, ".A", "None"),
-    ("exp7.arms.characters.variants", {"A": {"enabled": "perhaps"}}, ".A.enabled", "true or false"),
-    ("exp7.arms.characters.variants", {"A": {"trainin": {}}}, ".A.trainin", "mean 'training'"),
     ("exp7.arms.characters.variants", {"A": {"training": {"step": 3}}}, ".step", "mean 'steps'"),
     ("exp7.scales.quik", {}, "'quick'", "'default'"),
     ("exp7.scales.quick.scales", {}, "remove it"),
-    ("exp7.scales.quick.trainin", {}, "did you mean 'training'"),
     ("exp7.scales.quick.training.step", 3, "did you mean 'steps'"),
-    ("exp7.scales.default.training.steps", -3, "-3"),
     ("exp7.scales.default.arms.words.training.step", 3, "did you mean 'steps'"),
-    ("exp7.scales.default.arms.words.variants", ["B", "B"], "B is written twice"),
     ("exp7.scales.default.arms.words|variants", {"D": {}}, "'D'", "Bprime"),
-    ("exp7.scales.default.arms.algebra.drawz", 3, "did you mean 'draws'", "computed"),
 ]
 """Where a value is written (`...` removes it), and what the message says beside that place.
 
@@ -287,8 +243,6 @@ UNREADABLE = {
     "a day that does not exist": ("a:\n  b: 2001-99-99", "line 2: '2001-99-99' cannot be read"),
     "a timestamp without a date": ("a: !!timestamp x", "line 1: 'x' cannot be read"),
     "letters tagged as a number": ("a: !!int zz", "line 1: 'zz' cannot be read as int"),
-    "an empty number": ("a: !!int ''", "line 1: '' cannot be read as int"),
-    "letters tagged as a decimal number": ("a: !!float x", "line 1: 'x' cannot be read as float"),
     "letters tagged as a truth value": ("a: !!bool x", "line 1: 'x' cannot be read as bool"),
     "a number of 5,000 digits": (f"a: {'9' * 5000}", "999…"),
     "a hexadecimal number of 5,000 digits": (f"a: 0x{'f' * 5000}", "below 2^63"),
@@ -304,8 +258,6 @@ UNREADABLE = {
     "a key that snakemake interprets": ("__use_yte__: true", "'__use_yte__'"),
     "3,000 brackets": (f"a: {'[' * 3000}", "40 deep"),
     "3,000 brackets, opened and closed": (f"a: {'[' * 3000}{']' * 3000}", "40 deep"),
-    "3,000 dashes": ("- " * 3000, "40 deep"),
-    "a nested difference": (f"a: {'{difference: [' * 300}1, 2{']}' * 300}", "40 deep"),
     "deep nesting by aliases": (
         "a: {a0: &a0 [x]" + "".join(f", a{i}: &a{i} [*a{i - 1}]" for i in range(1, 500)) + "}",
         "nested more than 40 deep",
@@ -464,11 +416,6 @@ def test_the_committed_file_is_valid_at_every_scale() -> None:
     for scale, seeds in WRITTEN["seeds"].items():
         config = load(COMMITTED, {"scale": scale})
         assert config.seed_count == seeds
-
-
-def test_a_configuration_cannot_be_changed() -> None:
-    with pytest.raises(ValidationError, match="frozen"):
-        resolve(WRITTEN).scale = "quick"
 
 
 def test_resolving_does_not_change_its_input() -> None:

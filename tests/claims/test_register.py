@@ -30,44 +30,18 @@ from ..test_config import written_at
 
 CLAIMS = PROJECT / "claims"
 
-RAW = {
-    "studies": {
-        "exp1": {
-            "measures": {"hits": {"label": "hits", "metric": "hits", "at": {"tier": "T1"}}},
-            "claims": [
-                {
-                    "id": "exp1.1",
-                    "theorem": "thm:x",
-                    "form": "typical",
-                    "statement": "A is better.",
-                    "source": "document",
-                    "cites": "section 1: A is said to be better",
-                    "primary": True,
-                    "effect": "main/A@hits - main/B@hits",
-                    "region": {"above": 0.02},
-                },
-                {
-                    "id": "exp1.2",
-                    "theorem": "thm:x",
-                    "form": "universal",
-                    "evidence": "algebra",
-                    "statement": "The algebra holds.",
-                    "source": "corrected",
-                    "primary": True,
-                    "effect": {
-                        "every": {
-                            "label": "error",
-                            "metric": "error",
-                            "arm": "algebra",
-                            "at": {"N": [1, 2]},
-                        }
-                    },
-                    "region": {"at_most": 1e-9},
-                },
-            ],
-        }
-    }
-}
+RAW = yaml.safe_load("""
+studies:
+  exp1:
+    measures: {hits: {label: hits, metric: hits, at: {tier: T1}}}
+    claims:
+      - {id: exp1.1, theorem: "thm:x", form: typical, statement: A is better., primary: true,
+         source: document, cites: "section 1: A is said to be better",
+         effect: main/A@hits - main/B@hits, region: {above: 0.02}}
+      - {id: exp1.2, theorem: "thm:x", form: universal, evidence: algebra, primary: true,
+         source: corrected, statement: The algebra holds., region: {at_most: 1.0e-9},
+         effect: {every: {label: error, metric: error, arm: algebra, at: {N: [1, 2]}}}}
+""")
 METRICS = {
     "hits": Metric(label="hits", factors={"tier": ("T1", "T2")}),
     "error": Metric(label="error", factors={"N": (1, 2)}),

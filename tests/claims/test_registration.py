@@ -25,19 +25,12 @@ from journeylab.claims.schema import Register
 from journeylab.records.files import write_json
 from journeylab.records.runs import RunStart, committed_files, git_state
 
-from ..made import git
+from ..made import CLAIM, git
 
 MEASURE = {"label": "hits", "metric": "hits"}
 EFFECT = "main/A@hits - main/B@hits"
-ROW = {
-    "id": "exp1.1",
-    "theorem": "thm:x",
-    "form": "typical",
-    "statement": "A is better.",
-    "source": "corrected",
-    "effect": EFFECT,
-    "region": {"above": 0.02},
-}
+ROW = CLAIM | {"id": "exp1.1", "form": "typical", "statement": "A is better."}
+ROW |= {"effect": EFFECT, "region": {"above": 0.02}}
 LATER = {**ROW, "id": "exp1.s1", "form": None, "effect": "other/A@hits"}
 CHANGED = (
     "exploratory: what decides its verdict changed after its runs started (effect, region, "
@@ -128,14 +121,11 @@ def bare(tmp_path: Path) -> Project:
 
 
 def test_a_claim_that_was_committed_before_its_runs_is_registered(project):
+    assert project.text(project.begin()).startswith("exploratory: its runs started outside git")
     project.commit()
     run = project.begin()
     project.commit()
     assert project.text(run) == "registered before these runs"
-
-
-def test_a_claim_whose_runs_started_outside_git_is_exploratory(project):
-    assert project.text(project.begin()).startswith("exploratory: its runs started outside git")
 
 
 def test_a_claim_without_a_committed_line_is_exploratory(bare):

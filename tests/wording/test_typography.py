@@ -25,83 +25,44 @@ def read(text: str) -> float:
 
 
 @pytest.mark.parametrize(
-    ("value", "printed"),
+    ("write", "places", "cases"),
     [
-        (0.1234, "0.123"),
-        (-0.5, "−0.500"),
-        (0.0, "0"),
-        (-0.0, "0"),
-        (12, "12"),
-        (-3, "−3"),
-        (12345, f"12{NARROW}345"),
-        (-1234567, f"−1{NARROW}234{NARROW}567"),
-        (12345.6, "12300"),
-        (123456.0, power("1.23", "⁵")),
-        (2.69e-13, power("2.69", "⁻¹³")),
-        (-4.2e-7, power("−4.20", "⁻⁷")),
-        (math.inf, "∞"),
-        (-math.inf, "−∞"),
-        (math.nan, "not a number"),
-        (None, "n/a"),
-        (True, "yes"),
-        (False, "no"),
-        ("not judged", "not judged"),
-        (0.9996, "1.000"),
-        (0.00099999, "0.001000"),
+        (
+            plain,
+            (),
+            [
+                *((0.1234, "0.123"), (-0.5, "−0.500"), (0.0, "0"), (-0.0, "0"), (12, "12")),
+                *((-3, "−3"), (12345, f"12{NARROW}345"), (12345.6, "12300")),
+                *((-1234567, f"−1{NARROW}234{NARROW}567"), (123456.0, power("1.23", "⁵"))),
+                *((2.69e-13, power("2.69", "⁻¹³")), (-4.2e-7, power("−4.20", "⁻⁷"))),
+                *((math.inf, "∞"), (-math.inf, "−∞"), (math.nan, "not a number"), (None, "n/a")),
+                *((True, "yes"), (False, "no"), ("not judged", "not judged")),
+                *((0.9996, "1.000"), (0.00099999, "0.001000")),
+            ],
+        ),
+        (
+            short,
+            (),
+            [
+                *((0.02, "0.02"), (-0.02, "−0.02"), (1e-4, "0.0001"), (1e-5, power("1", "⁻⁵"))),
+                *((-2.5e-10, power("−2.5", "⁻¹⁰")), (2e10, power("2", "¹⁰"))),
+                *((1e100, power("1", "¹⁰⁰")), (0.0, "0"), (-0.0, "0"), (1.0, "1")),
+                *((math.inf, "∞"), (-math.inf, "−∞")),
+            ],
+        ),
+        (scientific, (1,), [(1.44e-4, power("1.4", "⁻⁴")), (0.0, "0"), (math.inf, "∞")]),
+        (scientific, (2,), [(-1.0, power("−1.00", "⁰"))]),
+        (scientific, (0,), [(9.99e9, power("1", "¹⁰"))]),
+        (fixed, (3,), [(0.5, "0.500")]),
+        (
+            fixed,
+            (2,),
+            [(-0.126, "−0.13"), (3, "3"), (None, "n/a"), (-math.inf, "−∞"), ("−∞", "−∞")],
+        ),
     ],
 )
-def test_plain_numbers_have_significant_digits_and_grouped_thousands(value, printed):
-    assert plain(value) == printed
-
-
-@pytest.mark.parametrize(
-    ("value", "printed"),
-    [
-        (0.02, "0.02"),
-        (-0.02, "−0.02"),
-        (1e-4, "0.0001"),
-        (1e-5, power("1", "⁻⁵")),
-        (-2.5e-10, power("−2.5", "⁻¹⁰")),
-        (2e10, power("2", "¹⁰")),
-        (1e100, power("1", "¹⁰⁰")),
-        (0.0, "0"),
-        (-0.0, "0"),
-        (1.0, "1"),
-        (math.inf, "∞"),
-        (-math.inf, "−∞"),
-    ],
-)
-def test_short_numbers_have_no_trailing_zeros(value, printed):
-    assert short(value) == printed
-
-
-@pytest.mark.parametrize(
-    ("value", "places", "printed"),
-    [
-        (1.44e-4, 1, power("1.4", "⁻⁴")),
-        (-1.0, 2, power("−1.00", "⁰")),
-        (9.99e9, 0, power("1", "¹⁰")),
-        (0.0, 1, "0"),
-        (math.inf, 1, "∞"),
-    ],
-)
-def test_scientific_numbers_are_powers_of_ten(value, places, printed):
-    assert scientific(value, places) == printed
-
-
-@pytest.mark.parametrize(
-    ("value", "places", "printed"),
-    [
-        (0.5, 3, "0.500"),
-        (-0.126, 2, "−0.13"),
-        (3, 2, "3"),
-        (None, 2, "n/a"),
-        (-math.inf, 2, "−∞"),
-        ("−∞", 2, "−∞"),
-    ],
-)
-def test_fixed_floats_have_the_given_decimals(value, places, printed):
-    assert fixed(value, places) == printed
+def test_a_number_is_printed_with_its_digits_and_true_signs(write, places, cases):
+    assert [write(value, *places) for value, _ in cases] == [printed for _, printed in cases]
 
 
 @given(numbers)
