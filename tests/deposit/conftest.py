@@ -5,7 +5,6 @@ The scripts of the deposit are loaded as a reader runs them: from their folder, 
 
 import io
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,59 +34,42 @@ from .. import made
 
 sys.path.insert(0, str(Path(journeylab.__file__).parent / "deposit"))
 
-PROJECT = Path(__file__).parents[2]
-WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 AUTHOR, ADDRESS = "Grace Brewster Hopper", "hopper@navy.example"
 REMOTE = "git@code.example:hopper/flowmatic.git"
 SEEDS = range(12)
 CHUNKS = ("seeds-00-11", *(f"seeds-{n}-{n + 3}" for n in range(12, 36, 4)))
-P, Q, R = ({"run": f"a/{name}", "measure": "score"} for name in "pqr")
 WRONG = {"p": (), "q": (3, 5), "r": range(0, 36, 2)}
-X, Y, Z = ({"run": f"a/{name}", "measure": "score"} for name in "xyz")
 COMMON = {"theorem": "thm:x", "source": "corrected"}
-REGISTER = {
-    "alpha": 0.05,
-    "studies": {
-        "exp1": {
-            "measures": {"score": {"label": "score", "metric": "accuracy", "at": {"N": 8}}},
-            "gates": {"learned": {"run": "a/z", "measure": "score", "at_least": 2.0}},
-            "claims": [
-                {"effect": {"difference": [X, Y]}, "region": {"above": 0.1}},
-                {"effect": {"difference": [Y, X]}, "region": {"above": 0.0}},
-                {"effect": {"difference": [X, Y]}, "region": {"inside": [0.2, 0.4]}},
-                {"effect": Y, "region": {"solves": {"at_least": 0.5}}},
-                {"effect": {"all_of": [X, {"difference": [X, Y]}]}, "region": {"above": 0.2}},
-                {"effect": {"any_of": [X, Y]}, "region": {"below": 0.8}},
-                {"effect": X, "region": {"above": 0.5}, "gate": ["learned"]},
-                {"id": "exp1.s1", "effect": X},
-            ],
-        },
-        "exp2": {
-            "claims": [
-                {
-                    "effect": {"every": {"label": "error", "metric": "error", "arm": "b"}},
-                    "region": {"at_most": 0.5},
-                }
-            ]
-        },
-        "exp3": {
-            "measures": {"score": {"label": "score", "metric": "accuracy", "at": {"N": 8}}},
-            "gates": {"learned": {"run": "a/r", "measure": "score", "at_least": 2.0}},
-            "claims": [
-                {"effect": P, "region": {"above": 0.5}},
-                {"effect": Q, "region": {"above": 0.5}},
-                {"effect": R, "region": {"above": 0.5}},
-                {"effect": {"all_of": [P, Q]}, "region": {"above": 0.3}},
-                {"effect": P, "region": {"above": 0.5}, "gate": ["learned"]},
-                {
-                    "effect": {"every": {"label": "score", "metric": "accuracy", "arm": "a"}},
-                    "region": {"at_most": 1.0},
-                },
-                {"id": "exp3.s1", "effect": {"difference": [Q, R]}},
-            ],
-        },
-    },
-}
+REGISTER = yaml.safe_load("""
+alpha: 0.05
+studies:
+  exp1:
+    measures: {score: {label: score, metric: accuracy, at: {N: 8}}}
+    gates: {learned: a/z@score >= 2.0}
+    claims:
+      - {effect: a/x@score - a/y@score, region: {above: 0.1}}
+      - {effect: a/y@score - a/x@score, region: {above: 0.0}}
+      - {effect: a/x@score - a/y@score, region: {inside: [0.2, 0.4]}}
+      - {effect: a/y@score, region: {solves: {at_least: 0.5}}}
+      - {effect: {all_of: [a/x@score, a/x@score - a/y@score]}, region: {above: 0.2}}
+      - {effect: {any_of: [a/x@score, a/y@score]}, region: {below: 0.8}}
+      - {effect: a/x@score, region: {above: 0.5}, gate: [learned]}
+      - {id: exp1.s1, effect: a/x@score}
+  exp2:
+    claims:
+      - {effect: {every: {label: error, metric: error, arm: b}}, region: {at_most: 0.5}}
+  exp3:
+    measures: {score: {label: score, metric: accuracy, at: {N: 8}}}
+    gates: {learned: a/r@score >= 2.0}
+    claims:
+      - {effect: a/p@score, region: {above: 0.5}}
+      - {effect: a/q@score, region: {above: 0.5}}
+      - {effect: a/r@score, region: {above: 0.5}}
+      - {effect: {all_of: [a/p@score, a/q@score]}, region: {above: 0.3}}
+      - {effect: a/p@score, region: {above: 0.5}, gate: [learned]}
+      - {effect: {every: {label: score, metric: accuracy, arm: a}}, region: {at_most: 1.0}}
+      - {id: exp3.s1, effect: a/q@score - a/r@score}
+""")
 for _study, _claims in REGISTER["studies"].items():
     for _i, _claim in enumerate(_claims["claims"], start=1):
         _claim.update({"id": f"{_study}.{_i}", "statement": f"Claim {_i}."} | COMMON | _claim)
@@ -145,7 +127,7 @@ def record_run(root, plan, folder, rows, commit=None):
     hashes = {files.MEASUREMENTS: files.sha256(where / files.MEASUREMENTS)}
     run = runs.describe_run(plan, inputs={}, outcomes=outcomes, files=hashes)
     state = runs.RegisterState(commit=commit, registered=True, rows=rows)
-    start = runs.RunStart(plan_key=plan.key, started=WHEN, **dict(state))
+    start = runs.RunStart(plan_key=plan.key, started=made.STARTED, **dict(state))
     runs.write_run(where, run, made.host_of(start, outcomes))
     path = evidence_path(root, plan.study, folder)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -221,7 +203,7 @@ def lab(tmp_path_factory):
     root = tmp_path_factory.mktemp("lab")
     register = Register.model_validate(REGISTER)
     for name in ("CITATION.cff", "constraints.txt", "pyproject.toml", "Snakefile", "config.yaml"):
-        (root / name).write_bytes((PROJECT / name).read_bytes())
+        (root / name).write_bytes((made.PROJECT / name).read_bytes())
     (root / "claims").mkdir()
     (root / "claims/looks.yaml").write_text(yaml.safe_dump({"alpha": REGISTER["alpha"]}))
     for study, claims in REGISTER["studies"].items():
@@ -263,7 +245,7 @@ def lab(tmp_path_factory):
             files.read_table(root / "results" / study / "measurements.parquet"),
             (),
             (commit,),
-            WHEN.isoformat(),
+            made.STARTED.isoformat(),
         )
         for study in folders
     )

@@ -302,6 +302,21 @@ X, Y, ONCE = (
     f"code/evidence/{run}.zip"
     for run in ("exp1/a/x/seeds-00-11", "exp1/a/y/seeds-00-11", "exp2/b/x/once")
 )
+FIELDS = {"effect": 0.31, "low": 0.29, "mean": 0.3, "n": 30, "failures": 1}
+FIELDS |= {"k": 3, "tail": 0.05, "detectable": 0.001}
+STATED = {"exp1.1.effect": 0.5, "exp1.1.k": 4, "exp1.5.2.low": 0.5, "exp1.1.high": "∞"}
+STATED |= {"exp1.2.verdict": "supported", "exp1.alpha": 0.01, "exp1.accuracy.max": 0.9}
+STATED |= {"exp2.1.effect": 0.2, "exp3.2.state": "open", "exp3.2.look": 1}
+STATED |= {"exp3.3.seeds": 36, "exp3.seeds": 36}
+"""Other values than those of a verdict, and of the numbers of reports."""
+REGISTERED = {
+    "a margin": (lambda c: claim_of(c, "exp1", 0)["region"].update(above=0.2), "exp1.1"),
+    "a wider band": (lambda c: claim_of(c, "exp1", 2)["region"].update(inside=[0, 9.0]), "exp1.3"),
+    "a gate": (lambda c: c["studies"]["exp1"]["gates"]["learned"].update(at_least=0.1), "exp1.7"),
+    "a measure": (lambda c: c["studies"]["exp1"]["measures"]["score"]["at"].update(N=16), "exp1.1"),
+    "a claim less": (lambda c: c["studies"]["exp1"]["claims"].pop(0), "exp1.2"),
+    "a claim made secondary": (lambda c: claim_of(c, "exp1", 1).update(primary=False), "exp1.2"),
+}
 VERDICTS, NUMBERS = "results/exp1/verdicts.json", "reports/exp1/numbers.json"
 LOOKED, TAKEN = "results/exp3/verdicts.json", "verdicts.json: taken"
 CHANGES = {
@@ -334,6 +349,10 @@ CHANGES = {
     ),
     "sealed tables swapped": (swapped(parquet("exp1"), parquet("exp2")), "was not made by"),
     # verdicts
+    **{
+        f"{key} of a verdict": (row("exp1", 1, **{key: x}), f"exp1.1: {key}")
+        for key, x in FIELDS.items()
+    },
     "a verdict": (row("exp1", 1, verdict="refuted"), "exp1.1: verdict"),
     "a verdict everywhere": (
         both(
@@ -343,15 +362,7 @@ CHANGES = {
         ),
         "exp1.1: verdict",
     ),
-    "an effect": (row("exp1", 1, effect=0.31), "exp1.1: effect"),
-    "a lower end": (row("exp1", 1, low=0.29), "exp1.1: low"),
     "an upper end": (row("exp1", 3, high=0.3), "exp1.3: high"),
-    "a mean": (row("exp1", 1, mean=0.3), "exp1.1: mean"),
-    "a count of seeds": (row("exp1", 1, n=30), "exp1.1: n"),
-    "a count of failures": (row("exp1", 1, failures=1), "exp1.1: failures"),
-    "a rank": (row("exp1", 1, k=3), "exp1.1: k"),
-    "a tail": (row("exp1", 1, tail=0.05), "exp1.1: tail"),
-    "a detectable distance": (row("exp1", 1, detectable=0.001), "exp1.1: detectable"),
     "a failed gate": (row("exp1", 7, failed_gates=[], verdict="supported"), "exp1.7: failed_gates"),
     "a share of seeds": (row("exp1", 4, low=0.6), "exp1.4: low"),
     "a part": (
@@ -366,14 +377,7 @@ CHANGES = {
         "was not made by",
     ),
     # numbers
-    "an effect in the numbers": (number("exp1.1.effect", 0.5), "exp1.1.effect"),
-    "a rank in the numbers": (number("exp1.1.k", 4), "exp1.1.k"),
-    "an exact number": (number("exp2.1.effect", 0.2), "exp2.1.effect"),
-    "a part of the numbers": (number("exp1.5.2.low", 0.5), "exp1.5.2.low"),
-    "an unbounded end": (number("exp1.1.high", "∞"), "exp1.1.high"),
-    "a verdict in the numbers": (number("exp1.2.verdict", "supported"), "exp1.2.verdict"),
-    "the probability of errors": (number("exp1.alpha", 0.01), "exp1.alpha"),
-    "a number that no claim has": (number("exp1.accuracy.max", 0.9), "exp1.accuracy.max"),
+    **{f"the number {key}": (number(key, x), key) for key, x in STATED.items()},
     "a number less": (edited(NUMBERS, lambda c: c.pop("exp1.1.low")), "exp1.1.low"),
     "a macro": (
         rewritten("reports/exp1/numbers.tex", rb"(raw@exp1.1.effect\}\{)[^}]*", rb"\g<1>0.5"),
@@ -384,27 +388,11 @@ CHANGES = {
         "index.html: exp1.1",
     ),
     # the register
-    "a margin": (
-        registered(lambda c: claim_of(c, "exp1", 0)["region"].update(above=0.2)),
-        "exp1.1",
-    ),
-    "a wider band": (
-        registered(lambda c: claim_of(c, "exp1", 2)["region"].update(inside=[0.0, 9.0])),
-        "exp1.3",
-    ),
-    "a gate": (
-        registered(lambda c: c["studies"]["exp1"]["gates"]["learned"].update(at_least=0.1)),
-        "exp1.7",
-    ),
-    "a measure": (
-        registered(lambda c: c["studies"]["exp1"]["measures"]["score"]["at"].update(N=16)),
-        "exp1.1",
-    ),
-    "a claim less": (registered(lambda c: c["studies"]["exp1"]["claims"].pop(0)), "exp1.2"),
-    "a claim made secondary": (
-        registered(lambda c: claim_of(c, "exp1", 1).update(primary=False)),
-        "exp1.2",
-    ),
+    **{
+        f"{name} in the register": (registered(edit), said)
+        for name, (edit, said) in REGISTERED.items()
+    },
+    "looks in the register": (registered(lambda c: c["sequential"].remove(16), "exp3"), "exp3.1"),
     "a margin in the JSON only": (
         edited("register.json", lambda c: claim_of(c, "exp1", 0)["region"].update(above=0.2)),
         "register.json",
@@ -423,10 +411,6 @@ CHANGES = {
         row("exp3", 5, failed_gates=[], verdict="supported"),
         "exp3.5: failed_gates",
     ),
-    "the state in the numbers": (number("exp3.2.state", "open"), "exp3.2.state"),
-    "the look in the numbers": (number("exp3.2.look", 1), "exp3.2.look"),
-    "the seeds in the numbers": (number("exp3.3.seeds", 36), "exp3.3.seeds"),
-    "the seeds of the study": (number("exp3.seeds", 36), "exp3.seeds"),
     "a run that went further": (
         edited(LOOKED, lambda c: c["taken"]["further"].update({"a/p": 16})),
         TAKEN,
@@ -454,10 +438,6 @@ CHANGES = {
             edited(LOOKED, lambda c: c["taken"]["further"].pop("a/q")),
         ),
         TAKEN,
-    ),
-    "looks in the register": (
-        registered(lambda c: c["sequential"].remove(16), "exp3"),
-        "register.json: exp3.1",
     ),
     # evidence, plans and code
     "older evidence": (older, "measurements"),
