@@ -18,9 +18,8 @@ import pytest
 from journeylab.commands.init import STUDY
 from journeylab.commands.new import OWN, filled, study_names
 
-from ..made import wait_for
+from ..made import PROJECT, git, ran, wait_for
 
-PROJECT = Path(__file__).parents[2]
 NEEDED = (
     *("Makefile", "constraints.txt", "pyproject.toml", "requirements.lock"),
     "tools/environment.py",
@@ -55,10 +54,12 @@ class Checkout:
             start_new_session=True,
         )
 
-    def make(self, target: str = "setup", **variables: str) -> tuple[int, str]:
+    def make(self, target: str = "setup", *, works: bool = True, **variables: str) -> str:
+        """What make prints; `works` says whether it ends without an error."""
         process = self.start(target, **variables)
         output, _ = process.communicate(timeout=60)
-        return process.returncode, output
+        assert (process.returncode == 0) == works, output
+        return output
 
     def environments(self) -> list[Path]:
         folders = (entry for entry in self.path.glob(".venvs/[!.]*") if entry.is_dir())
@@ -79,15 +80,17 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path)
 
 
-def test_setup_prints_its_steps_with_times_and_runs_once(checkout: Checkout) -> None:
-    code, output = checkout.make()
-    assert code == 0, output
+def test_setup_prints_its_steps_runs_once_and_is_ignored_by_git(checkout: Checkout) -> None:
+    output = checkout.make()
     assert checkout.is_whole()
     assert [line.split("] ")[0] for line in output.splitlines()[:2]] == ["[0:00", "[0:00"]
     assert "1 of 2: an empty environment" in output
     assert "2 of 2: the pinned dependencies" in output
-    assert checkout.make() == (0, "")
+    assert checkout.make() == ""
     assert checkout.installs() == 1
+    shutil.copy2(PROJECT / ".gitignore", checkout.path)
+    git(checkout.path, "init", "--quiet")
+    assert ".venv" not in git(checkout.path, "status", "--porcelain", "--untracked-files=all")
 
 
 def test_a_copied_or_moved_checkout_builds_its_own_environment(
@@ -99,30 +102,27 @@ def test_a_copied_or_moved_checkout_builds_its_own_environment(
     shutil.copytree(checkout.path, copied, symlinks=True)
     other = Checkout(copied)
     assert other.installs() == 1
-    code, output = other.make()
-    assert code == 0, output
+    other.make()
     assert other.installs() == 2
-    assert other.make() == (0, "")
-    assert checkout.make() == (0, "")
+    assert other.make() == ""
+    assert checkout.make() == ""
 
 
 def test_another_version_of_python_makes_the_environment_anew(checkout: Checkout) -> None:
     create = f"{CREATE} && mkdir -p $(VENV)/lib/python3.8"
-    assert checkout.make(CREATE=create)[0] == 0
+    checkout.make(CREATE=create)
     old = checkout.current()
     job = subprocess.Popen(["sleep", "60"], env={"HOME": f"{old}/"})
     try:
-        code, output = checkout.make()
-        assert code
+        output = checkout.make(works=False)
         assert f"{old.name} has Python 3.8, and process {job.pid} uses it; wait" in output
         assert checkout.is_whole()
     finally:
         job.kill()
         job.wait()
-    code, output = checkout.make()
-    assert code == 0, output
+    output = checkout.make()
     assert f"{old.name} has Python 3.8; it is made anew with 3.{sys.version_info[1]}\n" in output
-    assert checkout.make() == (0, "")
+    assert checkout.make() == ""
 
 
 def test_what_is_installed_decides_which_environment_is_used(checkout: Checkout) -> None:
@@ -133,12 +133,12 @@ def test_what_is_installed_decides_which_environment_is_used(checkout: Checkout)
         assert text.count(f"[tool.{tool}]\n") == 1
         edited = text.replace(f"[tool.{tool}]\n", f"[tool.{tool}]\n# other\n")
         project.write_text(edited, encoding="utf-8")
-    assert checkout.make() == (0, "")
+    assert checkout.make() == ""
     for table in ("build-system", "project", "project.optional-dependencies"):
         text = project.read_text(encoding="utf-8")
         project.write_text(text.replace(f"[{table}]\n", f"[{table}]\n# other\n"), encoding="utf-8")
         before = checkout.installs()
-        assert checkout.make()[0] == 0
+        checkout.make()
         assert checkout.installs() == before + 1, table
 
 
@@ -156,10 +156,7 @@ def test_make_3_81_finds_the_commands_of_the_environment(checkout: Checkout) -> 
     (checkout.path / "src/journeylab/studies/exp1_any").mkdir(parents=True)
 
     def said(*options: str) -> str:
-        done = subprocess.run(
-            ["make", *options, "exp1"], cwd=checkout.path, capture_output=True, text=True
-        )
-        return done.stdout
+        return ran("make", *options, "exp1", folder=checkout.path, code=None).stdout
 
     [line] = [line for line in said("--dry-run").splitlines() if line.startswith("snakemake ")]
     variables = dict(re.findall(r"^(SHELL|PATH) :?= (.*)$", said("--print-data-base", "-n"), re.M))
@@ -178,9 +175,8 @@ def test_checkouts_have_paths_of_any_characters_that_scripts_can_hold(
     tmp_path: Path, name: str, works: bool
 ) -> None:
     checkout = Checkout(tmp_path / name)
-    code, output = checkout.make()
-    assert (code == 0) == works, output
-    assert checkout.make() == (0, "") if works else f"{name}: an environment needs a path" in output
+    output = checkout.make(works=works)
+    assert checkout.make() == "" if works else f"{name}: an environment needs a path" in output
 
 
 def test_clean_removes_quick_runs_and_tools_and_no_other_results(checkout: Checkout) -> None:
@@ -191,8 +187,7 @@ def test_clean_removes_quick_runs_and_tools_and_no_other_results(checkout: Check
         (checkout.path / name).mkdir(parents=True)
     archive = checkout.path / "build/journeylab-deposit.zip"
     archive.touch()
-    code, output = checkout.make("clean")
-    assert code == 0, output
+    checkout.make("clean")
     assert archive.exists()
     assert [name for name in (*kept, *removed) if (checkout.path / name).exists()] == list(kept)
 
@@ -216,8 +211,7 @@ def test_an_interrupted_setup_is_built_anew(checkout: Checkout) -> None:
     assert not (checkout.path / ".venv").exists()
     [partial] = checkout.environments()
     assert not (partial / "ready").exists()
-    code, output = checkout.make()
-    assert code == 0, output
+    output = checkout.make()
     assert checkout.is_whole()
     assert not (partial / "begun").exists()  # the first attempt was removed
 
@@ -227,8 +221,7 @@ def test_make_waits_for_the_processes_of_a_killed_setup(checkout: Checkout) -> N
     wait_for((checkout.path / "installs").exists)
     [setup] = psutil.Process(process.pid).children()
     setup.kill()
-    code, output = checkout.make()
-    assert code == 0, output
+    checkout.make()
     assert (checkout.path / "orphan-ended").exists()
     assert checkout.is_whole()
     process.communicate(timeout=30)
@@ -242,12 +235,11 @@ def test_an_environment_in_use_is_kept_when_requirements_change(checkout: Checko
     try:
         with (checkout.path / "constraints.txt").open("a") as constraints:
             constraints.write("# another version\n")
-        assert checkout.make()[0] == 0
+        checkout.make()
         assert checkout.is_whole()
         assert checkout.current() != old
         assert (old / "whole").exists()
-        code, output = checkout.make("clean")
-        assert code == 0, output
+        output = checkout.make("clean")
         assert old in checkout.environments()
         assert f"{old.relative_to(checkout.path)} stays" in output
     finally:
@@ -265,7 +257,7 @@ def test_an_environment_in_use_is_kept_when_requirements_change(checkout: Checko
 
 def test_an_old_venv_folder_is_replaced_by_a_link(checkout: Checkout) -> None:
     (checkout.path / ".venv/lib").mkdir(parents=True)
-    assert checkout.make()[0] == 0
+    checkout.make()
     assert (checkout.path / ".venv").is_symlink()
     assert checkout.is_whole()
     [moved] = checkout.path.glob(".venvs/before-*")
@@ -273,8 +265,7 @@ def test_an_old_venv_folder_is_replaced_by_a_link(checkout: Checkout) -> None:
 
 
 def test_a_failed_install_prints_its_last_lines(checkout: Checkout) -> None:
-    code, output = checkout.make(INSTALL="seq 100; echo no such version >&2; exit 1")
-    assert code != 0
+    output = checkout.make(INSTALL="seq 100; echo no such version >&2; exit 1", works=False)
     assert "no such version" in output
     assert "error: the environment could not be set up" in output
     assert "\n80\n" not in output
@@ -289,8 +280,7 @@ def test_too_old_a_python_gives_one_error_line(checkout: Checkout) -> None:
     )
     old.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{pretend}" "$@"\n')
     old.chmod(0o755)
-    code, output = checkout.make(PYTHON=str(old))
-    assert code != 0
+    output = checkout.make(PYTHON=str(old), works=False)
     [line] = [line for line in output.splitlines() if not line.startswith("make")]
     assert line == (f"error: {old} is Python 3.9; 3.11 or later is needed: make PYTHON=python3.12")
 
@@ -307,31 +297,15 @@ def test_what_cannot_succeed_is_said_before_the_set_up(
     checkout: Checkout, target: str, said: str
 ) -> None:
     (checkout.path / "src/journeylab/studies/exp1_any").mkdir(parents=True)
-    code, output = checkout.make(target, LATEXMK="no-latexmk")
-    assert code
+    output = checkout.make(target, LATEXMK="no-latexmk", works=False)
     assert said in output
     assert not checkout.environments()
 
 
-def test_git_ignores_environments(checkout: Checkout) -> None:
-    checkout.make()
-    shutil.copy2(PROJECT / ".gitignore", checkout.path)
-    subprocess.run(["git", "init", "--quiet"], cwd=checkout.path, check=True)
-    status = ["git", "status", "--porcelain", "--untracked-files=all"]
-    done = subprocess.run(status, cwd=checkout.path, capture_output=True, text=True, check=True)
-    assert ".venv" not in done.stdout
-
-
 def test_make_ui_shows_quick_runs_if_there_are_no_others(checkout: Checkout) -> None:
     def shown() -> str:
-        done = subprocess.run(
-            ["make", "--dry-run", "ui"],
-            cwd=checkout.path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        [line] = re.findall(r"^journeylab ui.*$", done.stdout, re.MULTILINE)
+        said = ran("make", "--dry-run", "ui", folder=checkout.path).stdout
+        [line] = re.findall(r"^journeylab ui.*$", said, re.MULTILINE)
         return line.strip()
 
     assert shown() == "journeylab ui"
@@ -354,17 +328,14 @@ def papers(request: pytest.FixtureRequest, checkout: Checkout) -> Checkout:
 def test_a_paper_needs_the_studies_that_it_names(papers: Checkout) -> None:
     text = "\\study{exp5}\n\t \\study{exp12}% numbers\n% \\study{exp7}\n"
     (papers.path / "paper/any.tex").write_text(text)
-    assert (
-        "ran reports/exp5.pdf reports/exp12.pdf\n"
-        in papers.make("paper", RUN="@echo ran", LATEXMK="true")[1]
-    )
+    output = papers.make("paper", works=False, RUN="@echo ran", LATEXMK="true")  # has no reports
+    assert "ran reports/exp5.pdf reports/exp12.pdf\n" in output
 
 
 @pytest.mark.parametrize("text", ["% \\study{exp5}\n", "\\study{exp}\n", None])
 def test_a_paper_that_names_no_study_runs_nothing(papers: Checkout, text: str | None) -> None:
     if text is not None:
         (papers.path / "paper/any.tex").write_text(text)
-    code, output = papers.make("paper", RUN="@echo ran", LATEXMK="true")
-    assert code == 2
+    output = papers.make("paper", works=False, RUN="@echo ran", LATEXMK="true")
     assert re.search(r"^error: paper/\*\.tex: no file names a study; .*\\study\{exp", output, re.M)
     assert "ran" not in output.split()

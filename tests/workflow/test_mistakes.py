@@ -43,17 +43,6 @@ def test_an_unknown_metric_of_a_claim_gives_one_error_line(fresh: Copy) -> None:
     assert not (fresh.path / "results").exists()
 
 
-def test_a_target_of_an_unknown_study_gives_one_error_line(fresh: Copy) -> None:
-    target = "results/exp99/verdicts.json"
-    [line] = output_lines(fresh.snakemake("-n", target, check=False))
-    assert line.startswith(f"error: {target}: exp99 is not in config.yaml; did you mean 'exp7'?")
-
-
-def test_a_misspelt_report_names_what_is_near(fresh: Copy) -> None:
-    [line] = output_lines(fresh.snakemake("-n", "reports/index.htm", check=False))
-    assert line.startswith("error: reports/index.htm: no such report; did you mean 'reports/index.")
-
-
 def test_only_targets_below_the_root_name_studies(fresh: Copy) -> None:
     root = "build/exp99/x"
     options = ("-n", "--shadow-prefix", f"{fresh.path}/exp20/x")

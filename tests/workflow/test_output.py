@@ -7,13 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from journeylab.records.files import read_json
 
-from ..made import wait_for
+from ..made import ran, wait_for
 from .conftest import PROJECT, Copy
 
 RULES = """\
@@ -55,15 +54,17 @@ def tiny(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(
-    folder: Path, *arguments: str, logger: bool = True, **more: Any
-) -> subprocess.CompletedProcess:
+def run(folder: Path, *arguments: str, logger: bool = True) -> subprocess.CompletedProcess[str]:
     command = ["snakemake", "--cores", "1", "--keep-going", *arguments]
     command += ["--logger", "journeylab"] if logger else []
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, **more)
+    return ran(*command, folder=folder, code=None)
 
 
 def test_each_job_prints_one_line_with_its_name_and_time(tiny: Path) -> None:
+    """A dry run with commands is printed by snakemake."""
+    planned = run(tiny, "--dry-run", "--printshellcmds").stdout
+    assert "rule judge:" in planned
+    assert "This was a dry-run" in planned
     done = run(tiny)
     assert done.returncode == 0
     lines = done.stderr.splitlines()
@@ -76,6 +77,7 @@ def test_each_job_prints_one_line_with_its_name_and_time(tiny: Path) -> None:
     assert lines[4:] == ["reports/exp7.pdf: 1 claim: 1 refuted"]
     assert done.stdout == ""
     assert "\x1b" not in done.stderr
+    assert "Nothing to be done" in run(tiny).stderr
 
 
 def test_a_failed_job_prints_the_end_of_its_log_once(tiny: Path) -> None:
@@ -96,11 +98,6 @@ def test_a_failed_job_prints_the_end_of_its_log_once(tiny: Path) -> None:
 def test_a_job_that_ends_with_an_error_line_prints_only_that_line(tiny: Path) -> None:
     (tiny / "judge").write_text("echo error: no such arm >&2; exit 2")
     assert "· 0:00\n  error: no such arm\n  log: logs/" in run(tiny).stderr
-
-
-def test_a_run_without_jobs_says_so(tiny: Path) -> None:
-    run(tiny)
-    assert "Nothing to be done" in run(tiny).stderr
 
 
 @pytest.mark.parametrize(
@@ -124,12 +121,6 @@ def test_errors_of_snakemake_are_printed_once(
     assert "Traceback" not in printed
 
 
-def test_a_dry_run_with_commands_is_printed_by_snakemake(tiny: Path) -> None:
-    done = run(tiny, "--dry-run", "--printshellcmds")
-    assert "rule judge:" in done.stdout
-    assert "This was a dry-run" in done.stdout
-
-
 def test_the_workflow_runs_without_the_logger(tiny: Path) -> None:
     assert run(tiny, logger=False).returncode == 0
 
@@ -145,9 +136,7 @@ def test_a_terminal_shows_the_same_plain_lines(tiny: Path) -> None:
     if script is None:
         pytest.skip("needs script(1)")
     command = f"{sys.executable} -m snakemake --cores 1 --logger journeylab"
-    done = subprocess.run(
-        [script, "-qec", command, os.devnull], cwd=tiny, capture_output=True, text=True
-    )
+    done = ran(script, "-qec", command, os.devnull, folder=tiny)
     assert "[2/3] judge exp7 · " in done.stdout
     assert "\x1b" not in done.stdout
 
@@ -186,6 +175,6 @@ def test_the_readme_draws_the_rules_of_a_study() -> None:
     text = (PROJECT / "README.md").read_text(encoding="utf-8")
     drawn = re.search(r"<!-- workflow: (.*?) -->\n```mermaid\n(.*?)```\n", text, re.DOTALL)
     assert drawn
-    done = subprocess.run(drawn[1].split(), cwd=PROJECT, capture_output=True, text=True, check=True)
+    done = ran(*drawn[1].split(), folder=PROJECT)
     kept = {line for line in done.stdout.splitlines() if re.search(r"\[|-->|flowchart", line)}
     assert kept == set(drawn[2].splitlines()), f"write these lines of `{drawn[1]}` there"

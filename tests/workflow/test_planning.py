@@ -19,9 +19,8 @@ from journeylab.workflow.captions import Captions
 from journeylab.workflow.outputs import find_distrusted
 from journeylab.workflow.planning import WorkflowPlan
 
-from ..made import registered
+from ..made import PROJECT, registered
 
-PROJECT = Path(__file__).parents[2]
 WRITTEN = read_yaml(PROJECT / "config.yaml")
 CLAIMS = PROJECT / "claims"
 
@@ -175,6 +174,18 @@ def test_the_targets_decide_which_studies_are_planned() -> None:
     assert searched == (["search/exp10"], False)
     assert {name.rpartition("exp10/")[0] for name, _ in plan.plans(searched)} == {"search/"}
     assert plan.scope(["results/search/exp10/round-1.json"]) == searched
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("results/exp99/verdicts.json", "exp99 is not in config.yaml; did you mean 'exp9'"),
+        ("reports/index.htm", "no such report; did you mean 'reports/index.html'"),
+    ],
+)
+def test_a_target_that_nothing_makes_is_refused(target: str, said: str) -> None:
+    with pytest.raises(UserError, match=f"^{target}: {said}"):
+        planned().check_targets([target])
 
 
 @pytest.mark.parametrize("runs", [1, 2_000])

@@ -15,9 +15,8 @@ from journeylab.records.round import StudyThen
 from journeylab.workflow.passages import find_passages
 from journeylab.workflow.round import ReviewedVersion, find_reviewed
 
-from ..made import git
+from ..made import PROJECT, git
 
-PROJECT = Path(__file__).parents[2]
 COMPUTE = "src/journeylab/studies/exp5_ssm_bridge/compute.py"
 
 

@@ -4,11 +4,13 @@ import re
 
 import pytest
 
+from journeylab.config import UserError, read_yaml
 from journeylab.records.files import read_json
 from journeylab.records.searches import Choice, SearchRecord
+from journeylab.workflow.planning import WorkflowPlan
 from journeylab.workflow.searches import find_searches
 
-from ..made import configured, kill, wait_for
+from ..made import PROJECT, configured, kill, wait_for
 from .conftest import Copy
 
 RATE = "training.learning_rate"
@@ -93,8 +95,9 @@ def test_settings_and_code_that_moved_on_are_named() -> None:
     assert line.endswith(f", as digits/sum: {RATE} 0.003, chosen 0.01")
 
 
-def test_a_search_of_nothing_is_refused(fresh: Copy) -> None:
-    for changed, words in (
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
         (
             {"arms": ["characters/Z"]},
             "studies.exp7.search.arms: 'characters/Z': no such trained run",
@@ -106,17 +109,21 @@ def test_a_search_of_nothing_is_refused(fresh: Copy) -> None:
         ),
         ({"at": {"words": {}}}, "studies.exp7.search.at: {'words': {}}: write one for characters"),
         ({"grid": {"model.depth": [1, 2]}}, "characters/A has no such number"),
-        (
-            {"grid": {"training.dropout": [0.5, 1.5]}},
-            "dropout-1.5 of characters/A: 1 validation error",
-        ),
-        ({"budgets": [0.01]}, "steps-x0.01 of characters/A: 1 validation error"),
-    ):
-        with_search(fresh, **changed)
-        done = fresh.snakemake("-n", "search_exp7", check=False)
-        assert done.returncode == 1
-        assert words in done.stderr
-        assert len(done.stderr.strip().splitlines()) == 2
+        ({"grid": {"training.dropout": [0.5, 1.5]}}, "dropout-1.5 of characters/A: 1 validation"),
+        ({"budgets": [1e-6]}, "steps-x1e-06 of characters/A: 1 validation error"),
+    ],
+)
+def test_a_search_of_nothing_is_refused(changed: dict[str, object], words: str) -> None:
+    with pytest.raises(UserError, match=re.escape(words)):
+        plan_search(**changed)
+
+
+def plan_search(**changed: object) -> None:
+    """Plan a search of exp7 with these settings."""
+    written = read_yaml(PROJECT / "config.yaml")
+    exp7 = written["studies"]["exp7"] | {"search": SEARCH | changed}
+    plan = WorkflowPlan(written | {"studies": {"exp7": exp7}}, PROJECT / "claims")
+    assert dict(plan.plans(plan.scope([], ("search_exp7",))))
 
 
 def test_rows_can_wait_for_the_search_of_their_settings(fresh: Copy) -> None:

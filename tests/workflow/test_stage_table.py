@@ -1,17 +1,17 @@
 """The rules name the files that the table of stages names."""
 
 import re
-import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from journeylab.config import UserError
 from journeylab.records.stages import STAGES, plan_of_log, plan_path
 
-RULES = Path(__file__).parents[2] / "workflow" / "rules"
+from ..made import PROJECT, ran
+
+RULES = PROJECT / "workflow" / "rules"
 SOURCES = "\n".join(path.read_text() for path in sorted(RULES.glob("*.smk")))
 WILDCARDS = {
     **{"file": "0a1b", "study": "exp1", "dataset": "strings", "arm": "A", "variant": "rotation"},
@@ -35,7 +35,7 @@ def log_of(stage: str, wildcards: Mapping[str, str]) -> str:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_rule_and_table_name_the_same_files(stage: str) -> None:
+def test_rule_and_table_name_the_same_files_and_options(stage: str) -> None:
     text = source(stage)
     assert f'"<plans>/{STAGES[stage].plan}"' in text
     for path in STAGES[stage].outputs.values():
@@ -43,12 +43,7 @@ def test_rule_and_table_name_the_same_files(stage: str) -> None:
         assert f'"<{folder}>/{below}"' in text
     log = log_of(stage, {name: f"{{{name}}}" for name in STAGES[stage].wildcards})
     assert f'"<logs>/{log}"' in text
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_command_of_a_rule_gives_the_options_of_its_stage(stage: str) -> None:
-    body = source(stage).partition("> {log}")[0]
-    given = set(re.findall(r'(?:[ "])--([a-z]+) ', body))
+    given = set(re.findall(r'(?:[ "])--([a-z]+) ', text.partition("> {log}")[0]))
     assert given == {"plan", "output", *STAGES[stage].reads}
 
 
@@ -68,10 +63,8 @@ def test_path_of_another_stage_is_refused() -> None:
 
 def test_unknown_option_of_a_stage_is_one_line() -> None:
     words = ["--plan", "p.json", "--output", "o.json", "--measurement", "m.parquet"]
-    code = "import sys; from journeylab.commands.app import main; "
-    code += f"sys.argv[1:] = ['stage', 'judge', *{words}]; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    [line] = done.stderr.strip().splitlines()
+    script = "import sys; from journeylab.commands.app import main; "
+    script += f"sys.argv[1:] = ['stage', 'judge', *{words}]; main()"
+    [line] = ran(sys.executable, "-c", script, code=2).stderr.strip().splitlines()
     assert "--measurement: no such option" in line
     assert "--measurements" in line
