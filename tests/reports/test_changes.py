@@ -1,7 +1,5 @@
 """The section of the response on what moved since the reviewed version."""
 
-import re
-
 import pytest
 
 from journeylab.records.files import read_json, write_folder, write_json
@@ -15,11 +13,10 @@ from journeylab.records.round import (
 )
 from journeylab.records.verdicts import Outcome
 from journeylab.reports import response
-from journeylab.reports.response import describe_response
-from journeylab.reports.typeset import compile_pdf
 
-from .test_report import pages
-from .test_response import KEY, question
+from .test_report import all_text
+from .test_response import described as response_of
+from .test_response import question, typeset
 
 FIGURES_UNKNOWN = (
     "Figures may have changed, since its runs and settings did; their checksums were not recorded "
@@ -51,16 +48,8 @@ def reviewed(studies, *, figures=None, passages=None, **changed):
 
 def described(evidence, review, *, anonymous=False):
     questions = [question("union", "exp7.2", change="sec:results"), question("b", "exp5.1")]
-    return describe_response(
-        questions,
-        evidence,
-        title="Response",
-        about=None,
-        unasked=[],
-        plan_key=KEY,
-        anonymous=anonymous,
-        review=review,
-    )
+    known = {"about": None, "unasked": [], "anonymous": anonymous, "review": review}
+    return response_of(evidence, questions, **known)
 
 
 def moved(evidence, review):
@@ -177,11 +166,7 @@ def test_every_form_of_the_response_has_the_section_and_the_page(evidence, tmp_p
         assert r"50 \% \& \$x\_1\$ of it" in written
         assert (tmp_path / "latex/tables/moved-exp7.tex").exists()
         return
-    output = tmp_path / "response.pdf"
-    compile_pdf(
-        "response", content, response.figure_files(content, evidence), output, "response.typ"
-    )
-    text = re.sub(r"\s+", " ", " ".join(pages(output)))
+    text = all_text(typeset(content, evidence, tmp_path / "response.pdf"))
     assert "What moved since v1" in text
     assert "page 3, line 41" in text
     assert "50 % & $x_1$ of it." in text

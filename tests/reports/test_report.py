@@ -44,12 +44,13 @@ def exp5_prose():
     return (study_folder("exp5") / "report.typ").read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def pdf(trained, records, prose, tmp_path):
+@pytest.fixture(scope="module")
+def pdf(trained, records, prose, tmp_path_factory):
     verdicts, content = trained
     report = describe(verdicts, {}, content, records, {}, THEOREMS, plan_key=KEY)
-    compile_report(report, content, prose, tmp_path / "exp7.pdf")
-    return verdicts, report, tmp_path / "exp7.pdf"
+    path = tmp_path_factory.mktemp("typeset") / "exp7.pdf"
+    compile_report(report, content, prose, path)
+    return verdicts, report, path
 
 
 @pytest.fixture
@@ -74,6 +75,11 @@ def words_of(path):
 
 def pages(path):
     return text_of(path, "layout").split("\f")[:-1]
+
+
+def all_text(path):
+    """All words of a PDF, with single spaces."""
+    return " ".join(" ".join(pages(path)).split())
 
 
 def test_drawn_files_are_sealed_and_byte_stable(computed, tmp_path):
@@ -144,7 +150,7 @@ def test_searches_say_what_they_tried_and_checks_of_code_stand_apart(
     assert [shown[name]["word"] for name in ("7.2", "7.4")] == ["not found", UNIVERSAL]
     assert [row["id"] for row in report["checks"]] == ["exp7.5", "exp7.s2"]
     assert front["checks"] == "Checks of code, in no count: 7.5 holds; 7.s2 fails."
-    printed = " ".join("\n".join(pages(tmp_path / "exp7.pdf")).split())
+    printed = all_text(tmp_path / "exp7.pdf")
     assert front["checks"] in printed
     assert "tried: A − B" in printed
 
@@ -207,7 +213,7 @@ def test_an_amended_study_prints_changes_citations_and_earlier_results(
     assert rows["exp7.2"]["before"] == "Revision 1 (as 7.9): supported, 0.31 in [0.25, 0.4]"
     assert rows["exp7.3"]["before"] == "Revision 1: supported, 0.31 in [0.25, 0.4]"
     compile_report(report, content, prose, tmp_path / "x.pdf")
-    text = re.sub(r"\s+", " ", " ".join(pages(tmp_path / "x.pdf")))
+    text = all_text(tmp_path / "x.pdf")
     assert "2026-03-04, exp7.2: another template" in text
     assert "7.11 refuted, 0.31 in [0.25, 0.4]" in text
     assert "Revision 1 (as 7.9): supported" in text
@@ -272,9 +278,7 @@ def test_the_first_page_has_question_answer_certainty_and_the_key_figure(pdf):
     assert front["figure"]["caption"] in text
     assert "at most 0.05" in front["certainty"] or not verdicts.evidence
     assert "Figure 1." in text
-    assert "Figure 1, on the first page. Rates with intervals." in re.sub(
-        r"\s+", " ", " ".join(pages(path))
-    )
+    assert "Figure 1, on the first page. Rates with intervals." in all_text(path)
 
 
 def test_links_of_the_claims_index_open_the_tables_of_rows(pdf):
@@ -295,7 +299,7 @@ def test_every_judged_claim_stands_once_in_the_first_table_under_its_theorem(pdf
     for row, verdict in zip(front, judged, strict=True):  # the word is a tag, which stands alone
         assert (row["word"], row["statement"]) == (verdict.verdict, verdict.statement)
         assert verdict.verdict not in row["statement"] + row["value"] + row["claimed"]
-    text = re.sub(r"\s+", " ", " ".join(pages(path)))
+    text = all_text(path)
     table = text.partition("Verdicts in detail")[0]
     for row in judged:
         letter = "D" if row.source == "document" else "C"
@@ -329,7 +333,7 @@ def test_a_theorem_that_goes_on_repeats_its_head_and_no_row_stands_alone(
 def test_no_name_of_the_configuration_is_printed(pdf, exp5_report):
     """A run prints by its labels; `arm/variant` stays in the attached table of keys."""
     _, report, path = pdf
-    text = re.sub(r"\s+", " ", " ".join(pages(path)))
+    text = all_text(path)
     assert not re.search(r"\b(7a|7b-held|Aprime)\b|\b(native|bridge)/", text)
     assert "A′" in text
     assert report["failures"][0]["run"] == "A′"
@@ -353,7 +357,7 @@ def test_a_note_is_printed_once_and_its_rows_bear_its_mark(trained, records, pro
     assert texts["b"] == f"exploratory: {WHY}; judged inconclusive"
     assert texts["c"] == "withheld: “A” has not learned"
     compile_report(report, content, prose, tmp_path / "x.pdf")
-    assert re.sub(r"\s+", " ", " ".join(pages(tmp_path / "x.pdf"))).count(COARSE) == 1
+    assert all_text(tmp_path / "x.pdf").count(COARSE) == 1
 
 
 @pytest.mark.parametrize(

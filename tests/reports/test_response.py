@@ -17,7 +17,7 @@ from journeylab.reports.typeset import compile_pdf
 from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers
 
 from .conftest import WHY
-from .test_report import pages
+from .test_report import all_text, pages
 
 KEY = "0123456789abcdef"
 HOSTILE = r"Is \input{/etc/passwd} & 50 % of #1 <b>true</b>_?"
@@ -65,6 +65,13 @@ def described(evidence, questions=QUESTIONS, **more):
     return describe_response(questions, evidence, **(known | more))
 
 
+def typeset(content, evidence, output):
+    """The response as a PDF; its path."""
+    files = response.figure_files(content, evidence)
+    compile_pdf("response", content, files, output, "response.typ")
+    return output
+
+
 @pytest.fixture
 def response_data(evidence):
     return described(evidence)
@@ -110,14 +117,7 @@ def test_a_study_newer_than_its_evidence_is_named_in_every_form(evidence, tmp_pa
     with write_folder(tmp_path / "latex") as folder:
         response.write_latex(found, evidence, folder)
     assert rf"\textbf{{{escape(line)}.}}" in (tmp_path / "latex/response.tex").read_text()
-    compile_pdf(
-        "response",
-        found,
-        response.figure_files(found, evidence),
-        tmp_path / "response.pdf",
-        "response.typ",
-    )
-    assert "exp9 is not drawn" in " ".join(pages(tmp_path / "response.pdf"))
+    assert "exp9 is not drawn" in all_text(typeset(found, evidence, tmp_path / "response.pdf"))
 
 
 def test_an_answer_written_for_another_verdict_is_not_printed(evidence, response_data):
@@ -171,10 +171,8 @@ def test_the_error_probability_holds_per_study(evidence, response_data):
 
 
 def test_the_pdf_prints_every_number_and_is_byte_stable(response_data, evidence, tmp_path):
-    output = tmp_path / "response.pdf"
-    files = response.figure_files(response_data, evidence)
-    compile_pdf("response", response_data, files, output, "response.typ")
-    text = " ".join(" ".join(pages(output)).split())
+    output = typeset(response_data, evidence, tmp_path / "response.pdf")
+    text = all_text(output)
     for point in response_data["points"]:
         for row in point["rows"]:
             assert row["value"].replace("\u202f", " ") in text.replace("\u202f", " ")
@@ -185,8 +183,7 @@ def test_the_pdf_prints_every_number_and_is_byte_stable(response_data, evidence,
     assert "No review yet. A claim is fixed before the runs" in first
     assert "From a journey to a recurrence" in text
     assert not re.search(r"(native|7a|7b-held)/\w", text)
-    again = tmp_path / "again.pdf"
-    compile_pdf("response", response_data, files, again, "response.typ")
+    again = typeset(response_data, evidence, tmp_path / "again.pdf")
     assert sha256(output) == sha256(again)
 
 
@@ -263,7 +260,7 @@ def test_the_archive_compiles_elsewhere(response_data, evidence, tmp_path):
     )
     assert done.returncode == 0, done.stdout[-2000:]
     assert "Overfull" not in done.stdout
-    text = " ".join(" ".join(pages(elsewhere / "response.pdf")).split())
+    text = all_text(elsewhere / "response.pdf")
     assert "passwd" in text
     for row in response_data["points"][0]["rows"]:
         assert row["id"] in text
