@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from journeylab.records.runs import read_run
 from journeylab.records.stages import STAGES
 from journeylab.stages.running import run_stage
 
-from ..made import PROJECT
+from ..made import PROJECT, ran
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -31,10 +30,8 @@ JOB = {
 SEEDS = (0, 1)
 
 
-def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["journeylab", *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
+def run(*arguments: str, folder: Path, code: int | None = None) -> subprocess.CompletedProcess[str]:
+    return ran("journeylab", *arguments, folder=folder, code=code)
 
 
 def make_plan(stage: str, study: str = "exp1", **content: Any) -> Plan:
@@ -60,7 +57,6 @@ def check_refused(
     done: subprocess.CompletedProcess[str], folder: Path, before: dict[str, str], *expected: str
 ) -> None:
     """The command printed one error line and wrote no file."""
-    assert done.returncode == 2, done.stderr
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
     assert done.stderr.startswith("error: ")
     assert all(part in done.stderr for part in expected), done.stderr
@@ -81,7 +77,6 @@ def leave(path: Path) -> None:
 MISTAKES: dict[str, tuple[Callable[[], Plan], Callable[[Path], object], tuple[str, ...]]] = {
     "a missing plan": (generate_plan, Path.unlink, ("plan.json", "missing")),
     "a damaged plan": (generate_plan, damage, ("plan.json", "damaged")),
-    "no plan": (generate_plan, lambda path: path.write_text("{}"), ("plan.json", "damaged")),
     "another stage's plan": (
         lambda: train_plan(generate_plan()),
         leave,
@@ -113,7 +108,9 @@ def test_a_wrong_plan_gives_one_error_line_and_writes_nothing(mistake: str, tmp_
     write_plan(plan, planned())
     harm(plan)
     before = contents(tmp_path)
-    done = run("generate", "--plan", "plan.json", "--output", "data.parquet", folder=tmp_path)
+    done = run(
+        "generate", "--plan", "plan.json", "--output", "data.parquet", folder=tmp_path, code=2
+    )
     check_refused(done, tmp_path, before, *expected)
 
 
@@ -139,8 +136,7 @@ def test_a_missing_option_gives_one_error_line(stage: str, tmp_path: Path) -> No
 def test_every_stage_is_a_command_and_needs_a_plan(tmp_path: Path) -> None:
     output = run("stage", "--help", folder=tmp_path).stdout
     assert all(f" {stage} " in output for stage in STAGES)
-    done = run("stage", "generate", "--output", "data.parquet", folder=tmp_path)
-    assert done.returncode == 2
+    done = run("stage", "generate", "--output", "data.parquet", folder=tmp_path, code=2)
     assert "--plan" in done.stderr
 
 
@@ -155,80 +151,59 @@ def test_debug_prints_a_traceback(tmp_path: Path) -> None:
 # -- a job from its data to its measurements ------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """A dataset and its plan."""
-
-    folder: Path
-    plan: Plan
-
-    @property
-    def data(self) -> str:
-        return str(self.folder / "data.parquet")
-
-
 @pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path]:
+    """The plan of a dataset, and its file."""
     folder, plan = tmp_path_factory.mktemp("made"), generate_plan()
     write_plan(folder / "plan.json", plan)
-    done = run("generate", "--plan", "plan.json", "--output", "data.parquet", folder=folder)
-    assert done.returncode == 0, done.stderr
-    return Dataset(folder, plan)
+    run("generate", "--plan", "plan.json", "--output", "data.parquet", folder=folder, code=0)
+    return plan, folder / "data.parquet"
 
 
-def train(plan: Plan, data: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def train(plan: Plan, data: Path, folder: Path) -> None:
     write_plan(folder / "train.json", plan)
-    options = ("--plan", "train.json", "--data", data, "--output", "run.json")
-    return run("train", *options, folder=folder)
+    options = ("--plan", "train.json", "--data", str(data), "--output", "run.json")
+    run("train", *options, folder=folder, code=0)
 
 
-def measure(plan: Plan, data: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def measure(plan: Plan, data: Path, folder: Path) -> None:
     write_plan(folder / "measure.json", plan)
-    options = ("--plan", "measure.json", "--data", data, "--run", "run.json")
-    return run("measure", *options, "--output", "measurements.parquet", folder=folder)
+    options = ("--plan", "measure.json", "--data", str(data), "--run", "run.json")
+    run("measure", *options, "--output", "measurements.parquet", folder=folder, code=0)
 
 
-def measure_plan(data: Plan, trained: Plan, **content: Any) -> Plan:
-    fields = {"arm": "A", "variant": "toral-product", "settings": {"strings": 20}}
-    read = {"inputs": {"data": data.key, "run": trained.key}}
-    return make_plan("measure", **(fields | read | content))
-
-
-def test_a_dataset_holds_the_seeds_of_its_plan(dataset: Dataset) -> None:
-    table = read_table(Path(dataset.data), dataset.plan.key)
-    assert set(table["seed"]) == set(SEEDS)
-    assert (dataset.folder / "plan.cost.json").exists()
+def test_a_dataset_holds_the_seeds_of_its_plan(dataset: tuple[Plan, Path]) -> None:
+    plan, data = dataset
+    assert set(read_table(data, plan.key)["seed"]) == set(SEEDS)
+    assert data.with_name("plan.cost.json").exists()
 
 
 @pytest.mark.parametrize(
     ("engine", "ran"), [("auto", "batched"), ("sequential", "sequential"), ("batched", "batched")]
 )
 def test_a_run_is_recorded_and_its_models_are_measured(
-    dataset: Dataset, tmp_path: Path, engine: str, ran: str
+    dataset: tuple[Plan, Path], tmp_path: Path, engine: str, ran: str
 ) -> None:
-    plan = train_plan(dataset.plan, engine=engine)
-    done = train(plan, dataset.data, tmp_path)
-    assert done.returncode == 0, done.stderr
+    made, data = dataset
+    plan = train_plan(made, engine=engine)
+    train(plan, data, tmp_path)
     record = read_run(tmp_path, plan.key)
     assert (record.engine, record.device) == (ran, "cpu")
     assert (record.kind, record.arm, record.variant) == ("trained", "A", "toral-product")
     assert [seed.status for seed in record.seeds] == ["finished", "finished"]
     assert canonical(record.settings) == canonical(JOB)
-    assert record.inputs == {"data": sha256(Path(dataset.data))}
+    assert record.inputs == {"data": sha256(data)}
     assert not list(tmp_path.glob("*.checkpoint"))
-    cost = read_json(tmp_path / "train.cost.json", sealed=False)
-    assert cost["cpu_seconds"] > 0
+    assert read_json(tmp_path / "train.cost.json", sealed=False)["cpu_seconds"] > 0
 
-    measured = measure_plan(dataset.plan, plan)
-    done = measure(measured, dataset.data, tmp_path)
-    assert done.returncode == 0, done.stderr
+    run_of = {"arm": "A", "variant": "toral-product"}
+    inputs = {"data": made.key, "run": plan.key}
+    measured = make_plan("measure", settings={"strings": 20}, inputs=inputs, **run_of)
+    measure(measured, data, tmp_path)
     table = read_table(tmp_path / "measurements.parquet", measured.key)
     assert set(table["seed"]) == set(SEEDS)
-    assert {"exp1", "A", "toral-product"} == {
-        *table["study"].unique(),
-        *table["arm"].unique(),
-        *table["variant"].unique(),
-    }
+    [names] = table[["study", "arm", "variant"]].drop_duplicates().to_numpy().tolist()
+    assert names == ["exp1", "A", "toral-product"]
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])

@@ -1,7 +1,6 @@
 """`journeylab init` writes a whole project or nothing, whose studies journeylab finds."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -14,6 +13,8 @@ import pytest
 from journeylab.commands.demo import show_verdicts
 from journeylab.commands.init import STUDY, create_project
 from journeylab.config import UserError
+
+from ..made import git, ran
 
 CALL = "from journeylab.commands.app import main; main()"
 KEYS = """
@@ -43,14 +44,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def python(project: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", *arguments],
-        cwd=project,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-    )
+def python(
+    project: Path, *arguments: str, code: int | None = 0, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    return ran(sys.executable, "-c", *arguments, folder=project, code=code, **variables)
 
 
 @contextmanager
@@ -64,31 +61,20 @@ def edited(path: Path, change: Callable[[str], str]) -> Iterator[None]:
         path.write_text(text, encoding="utf-8")
 
 
-def read(project: Path, name: str) -> str:
-    return (project / name).read_text(encoding="utf-8")
-
-
 def keys(project: Path) -> dict[str, str]:
-    done = python(project, KEYS)
-    assert done.returncode == 0, done.stderr
-    planned: dict[str, str] = json.loads(done.stdout)
+    planned: dict[str, str] = json.loads(python(project, KEYS).stdout)
     return planned
 
 
 def test_a_project_has_its_own_studies_only(project: Path) -> None:
-    done = python(project, CALL, "list")
-    assert done.returncode == 0, done.stderr
-    assert [line for line in done.stdout.splitlines() if line.startswith("exp")] == [
-        "exp1  Hidden layer"
-    ]
+    listed = python(project, CALL, "list").stdout.splitlines()
+    assert [line for line in listed if line.startswith("exp")] == ["exp1  Hidden layer"]
 
 
-def test_a_project_is_set_up_from_the_wheel_since_no_index_has_it(project: Path) -> None:
-    assert re.search(r"FOLDER/journeylab-\d", read(project, "README.md"))
-
-
-def test_a_project_has_few_files(project: Path) -> None:
+def test_a_project_has_few_files_and_is_set_up_from_the_wheel(project: Path) -> None:
+    """No index of packages has it."""
     assert len([path for path in project.rglob("*") if path.is_file()]) <= 20
+    assert re.search(r"FOLDER/journeylab-\d", (project / "README.md").read_text(encoding="utf-8"))
 
 
 def test_an_edited_study_of_a_project_moves_the_keys_that_read_it(project: Path) -> None:
@@ -106,21 +92,17 @@ def test_an_edited_study_of_a_project_moves_the_keys_that_read_it(project: Path)
 
 def test_a_round_names_the_edited_modules_of_a_projects_own_study(project: Path) -> None:
     measure = project / "studies" / STUDY / "measure.py"
-    author = ("-c", "user.name=a", "-c", "user.email=a@b.c")
     for step in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "a"), ("tag", "v1")):
-        subprocess.run(["git", *author, *step], cwd=project, check=True)
+        git(project, *step)
     with edited(measure, lambda text: f"{text}\n_CHANGED = 1\n"):
         done = python(project, CHANGED)
     assert (done.stdout, done.stderr) == (f"('studies.{STUDY}.measure',)\n", "")
 
 
 def test_new_adds_a_study_to_the_project(project: Path) -> None:
-    done = python(project, CALL, "new", "exp2_second")
-    assert done.returncode == 0, done.stderr
-    assert (project / "studies/exp2_second/models.py").exists()
-    assert "from studies.exp2_second.settings import" in (
-        project / "studies/exp2_second/models.py"
-    ).read_text(encoding="utf-8")
+    python(project, CALL, "new", "exp2_second")
+    models = (project / "studies/exp2_second/models.py").read_text(encoding="utf-8")
+    assert "from studies.exp2_second.settings import" in models
     assert "exp2/many/hidden/seeds-00-11/train.json" in keys(project)
 
 
@@ -170,6 +152,5 @@ def test_the_first_commit_is_made_or_explained(tmp_path: Path, known: bool) -> N
     for role in ("AUTHOR", "COMMITTER"):
         nobody |= {f"GIT_{role}_NAME": "A" if known else "", f"GIT_{role}_EMAIL": "a@b.c"}
     done = python(tmp_path, CALL, "init", "paper", **nobody)
-    assert done.returncode == 0, done.stderr
     assert ("set user.name" in done.stdout) is not known
     assert ("registers the claims" in done.stdout) is known

@@ -1,8 +1,6 @@
 """What the lint lists and refuses in a manuscript and in the response."""
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from journeylab.config import UserError
 from journeylab.records.files import write_folder, write_json
 from journeylab.reports.latex import latex_macros
 
-PROJECT = Path(__file__).parents[2]
+from ..made import PROJECT, ran
 
 
 @pytest.fixture
@@ -150,14 +148,7 @@ def test_hook_and_action_check_the_keys_of_any_paper(entry: str, tmp_path: Path)
     paper = tmp_path / "paper.tex"
     for key, code in (("digits.1.effect", 0), ("digits.1.efect", 1)):
         paper.write_text(rf"\input{{judged/numbers}} \result{{{key}}} or 0.5", encoding="utf-8")
-        done = subprocess.run(
-            ["bash", "-euc", entry],
-            cwd=tmp_path,
-            env=os.environ | {"FILES": ""},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == code, done.stderr
+        done = ran("bash", "-euc", entry, folder=tmp_path, code=code, FILES="")
         assert done.stdout == "paper.tex:1: typed by hand: 0.5\n"
     assert done.stderr == (
         "paper.tex:1: \\result{digits.1.efect}: no numbers.tex defines it; did you mean "

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,9 +29,8 @@ from journeylab.workflow import rerun
 from journeylab.workflow.agreement import rounding_errors
 from journeylab.workflow.planning import WorkflowPlan
 
-from ..made import flip
+from ..made import PROJECT, flip, ran
 
-PROJECT = Path(__file__).parents[2]
 SEQUENTIAL = "engine=sequential"
 BRIDGE = "exp5/bridge/rotation/once"
 TRAINED = "exp1/A/toral-product/seeds-1000-1001"
@@ -137,7 +135,7 @@ def other_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(name: str, plan: Path, output: Path, **read: Path) -> None:
         files = [word for option, path in read.items() for word in (f"--{option}", str(path))]
         command = [*stage, name, "--plan", str(plan), "--output", str(output), *files]
-        subprocess.run(command, check=True)
+        ran(*command)
 
     monkeypatch.setitem(globals(), "run_stage", run)
 
@@ -453,9 +451,8 @@ def test_a_budget_that_is_no_time_is_refused(budget: str) -> None:
 
 def test_mistakes_are_one_line_with_exit_status_2(project: Copy) -> None:
     def refuse(*arguments: str) -> str:
-        command = ("journeylab", "reproduce", *arguments)
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout) == (2, "")
+        done = ran("journeylab", "reproduce", *arguments, code=2)
+        assert done.stdout == ""
         [line] = done.stderr.splitlines()
         return line
 

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 import yaml
@@ -14,15 +13,14 @@ from journeylab.commands.app import app
 from journeylab.commands.results import judged_records, read_verdicts
 from journeylab.config import UserError, read_yaml
 from journeylab.records.files import write_json
-from journeylab.records.looks import LookRecord, SeedRange
+from journeylab.records.looks import SeedRange
 from journeylab.records.plans import Plan
 from journeylab.records.runs import describe_run
+from journeylab.records.verdicts import Point
 from journeylab.wording.typography import fixed
 from journeylab.workflow.planning import WorkflowPlan
 
-from ..made import registered, write_finished
-
-PROJECT = Path(__file__).parents[2]
+from ..made import PROJECT, registered, verdict, write_finished, write_look
 
 
 def invoke(*arguments: str) -> str:
@@ -47,10 +45,8 @@ def test_list_prints_studies_with_their_finished_runs(monkeypatch):
 
 def test_explain_names_only_runs_on_the_seeds_of_the_verdict(tmp_path, monkeypatch):
     monkeypatch.chdir(PROJECT)
-    numbers = {"effect": 0.1, "mean": 0.1, "low": 0.05, "high": 0.2, "n": 2, "failures": 0}
-    points = [{"seed": seed, "value": 0.1} for seed in (200, 201)]
-    row = {"id": "exp7.3", "verdict": "supported", "tail": 0.01, "k": 1, "detectable": None}
-    row |= {"points": points, **numbers}
+    points = [Point(seed=seed, value=0.1) for seed in (200, 201)]
+    row = verdict("exp7.3", "supported", n=2, points=points).model_dump(mode="json")
     study = {"study": "exp7", "scale": "default", "seeds": 6, "evidence": True}
     results = tmp_path / "results/exp7"
     write_json(results / "verdicts.json", {**study, "alpha": 0.05, "M": 1, "verdicts": [row]})
@@ -88,11 +84,8 @@ def test_list_counts_the_current_runs_of_the_looks_so_far(tmp_path, monkeypatch)
 
     assert counted() == f"1 of {len(first)} runs"
     run = second.rpartition("/")[0]
-    look = LookRecord(
-        study="exp7", number=1, seeds=12, states={"exp7.3": "open"}, goes_on=(run,),
-        taken=SeedRange(first=begins + 12, further={run: begins + 16}),
-    )  # fmt: skip
-    write_json(tmp_path / "results/exp7/looks/12.json", look)
+    taken = SeedRange(first=begins + 12, further={run: begins + 16})
+    write_look(tmp_path, 1, 12, {"exp7.3": "open"}, (run,), taken)
     assert counted() == f"2 of {len(first) + 1} runs"
 
 

@@ -42,12 +42,7 @@ Change = Callable[[dict[str, Any]], object]
 
 MISTAKES: dict[str, tuple[str, Change]] = {
     "a top-level key": ("config.yaml", lambda c: c.update(sedes={})),
-    "a study": ("config.yaml", lambda c: c["studies"].update(exp77={})),
     "a setting": ("config.yaml", lambda c: exp7(c)["training"].update(learning_rte=0.1)),
-    "a negative rate": ("config.yaml", lambda c: exp7(c)["training"].update(learning_rate=-0.1)),
-    "a key of a dataset": ("config.yaml", lambda c: exp7(c)["datasets"]["plan"].update(citie=3)),
-    "a key of an arm": ("config.yaml", lambda c: exp7(c)["arms"]["words"].update(variant=["B"])),
-    "a key of a computed arm": ("config.yaml", lambda c: exp7(c)["arms"]["algebra"].update(no=3)),
     "a name": ("config.yaml", lambda c: exp7(c)["arms"].update({"a; rm": {}})),
     "a key of a claim": ("claims/exp7.yaml", lambda c: c["claims"][0].update(regoin={})),
     "a region": ("claims/exp7.yaml", lambda c: c["claims"][0].update(region={"abov": 0.1})),
@@ -55,7 +50,6 @@ MISTAKES: dict[str, tuple[str, Change]] = {
         "claims/exp7.yaml",
         lambda c: c["claims"][0].update(effect={"run": "characters/A"}),
     ),
-    "a range": ("claims/exp7.yaml", lambda c: c["measures"]["T1"].update(range=[0])),
     "a look that is no number": ("claims/looks.yaml", lambda c: c["sequential"].append("x")),
 }
 

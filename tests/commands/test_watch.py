@@ -21,12 +21,12 @@ from journeylab.commands.app import app
 from journeylab.commands.watch import judged, show
 from journeylab.records import files, runs
 from journeylab.records.live import Activity
-from journeylab.records.looks import LookRecord, SeedRange
+from journeylab.records.looks import SeedRange
 from journeylab.records.plans import Plan, write_plan
-from journeylab.records.verdicts import StudyVerdicts, Verdict
+from journeylab.records.verdicts import StudyVerdicts
 from journeylab.workflow.recovery import active_since
 
-from ..made import STARTED, write_finished
+from ..made import STARTED, ran, verdict, write_finished, write_look
 
 LONG_AGO = time.time() - 3600
 
@@ -216,16 +216,9 @@ def test_a_chunk_waits_only_if_a_look_has_asked_for_it(root):
 
     def look(number, **further):
         plan = Plan(stage="look", study="exp7", seeds=tuple(range(number)))
-        record = LookRecord(
-            study="exp7",
-            number=number,
-            seeds=number,
-            states={"exp7.1": "open"},
-            goes_on=tuple(further),
-            taken=SeedRange(first=1, further={f"native/{run}": n for run, n in further.items()}),
-        )
-        path = root.path / f"results/exp7/looks/{number}.json"
-        files.write_json(path, record, origin=plan.origin())
+        taken = SeedRange(first=1, further={f"native/{run}": n for run, n in further.items()})
+        states = {"exp7.1": "open"}
+        write_look(root.path, number, number, states, further, taken, origin=plan.origin())
         return jobs()
 
     assert look(1, B=2) == {"done": 1, "waiting": 2}
@@ -242,13 +235,11 @@ def test_the_study_is_readable_in_a_narrow_terminal(root):
 
 def test_open_rows_are_those_that_the_seeds_do_not_decide(tmp_path):
     assert judged(tmp_path, "exp7") == ""
-    common = {"effect": 0.1, "mean": 0.1, "low": 0.0, "high": 0.2, "n": 12, "failures": 0}
-    common |= {"tail": 0.01, "detectable": None}
     rows = [
-        Verdict(id="exp7.1", k=1, verdict="supported", **common),
-        Verdict(id="exp7.2", k=1, verdict="inconclusive", **common),
-        Verdict(id="exp7.3", k=None, verdict=None, **common),
-        Verdict(id="exp7.s1", k=1, primary=False, verdict=None, **common),
+        verdict("exp7.1", "supported"),
+        verdict("exp7.2", "inconclusive"),
+        verdict("exp7.3", None, k=None),
+        verdict("exp7.s1", None, primary=False),
     ]
     verdicts = StudyVerdicts(
         study="exp7", scale="default", seeds=12, evidence=True, alpha=0.05, M=2, verdicts=rows
@@ -262,15 +253,8 @@ def test_open_rows_are_those_that_the_seeds_do_not_decide(tmp_path):
 
 def test_the_last_look_says_what_is_open(tmp_path):
     for number, seeds, goes_on in ((1, 12, ("a/x", "b/x")), (2, 16, ("b/x",))):
-        record = LookRecord(
-            study="exp7",
-            number=number,
-            seeds=seeds,
-            states={"exp7.1": "decided", "exp7.2": "open"},
-            goes_on=goes_on,
-            taken=SeedRange(first=12),
-        )
-        files.write_json(tmp_path / f"results/exp7/looks/{seeds}.json", record)
+        states = {"exp7.1": "decided", "exp7.2": "open"}
+        write_look(tmp_path, number, seeds, states, goes_on, SeedRange(first=12))
     with files.write_atomic(tmp_path / "results/exp7/looks/20.json") as partial:
         partial.touch()  # a look that is being written
         assert judged(tmp_path, "exp7") == "look 2, 16 seeds: 1 of 2 claims open, 1 runs go on"
@@ -290,12 +274,7 @@ def test_the_state_is_printed_once_where_there_is_no_terminal(root):
 
 
 def test_a_folder_without_plans_is_an_error_in_one_line(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "journeylab", "watch", "--root", str(tmp_path)],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
+    done = ran(sys.executable, "-m", "journeylab", "watch", "--root", tmp_path, code=2)
     assert done.stderr == (
         f"error: {tmp_path}/plans is missing: no workflow has run here; write its --root\n"
     )
@@ -354,7 +333,5 @@ with until_ended():
     ],
 )
 def test_a_signal_in_a_finaliser_ends_the_block_all_the_same(rest, printed):
-    ended = subprocess.run(
-        [sys.executable, "-c", FINALISED + rest], capture_output=True, text=True, timeout=60
-    )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"goes on\n{printed}", "")
+    ended = ran(sys.executable, "-c", FINALISED + rest)
+    assert (ended.stdout, ended.stderr) == (f"goes on\n{printed}", "")

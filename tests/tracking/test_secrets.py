@@ -1,9 +1,6 @@
 """A password in an address is in no file, no message and no command."""
 
 import contextlib
-import os
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +10,13 @@ from journeylab.config import UserError, masked, read_yaml
 from journeylab.tracking import server
 from journeylab.tracking.store import Store
 
+from ..made import PROJECT, ran
 from .conftest import MARKS, import_runs
 
 pytestmark = MARKS
 
 SECRET = "s3cret-w0rd"
+WRITTEN = read_yaml(PROJECT / "config.yaml")
 ADDRESSES = {
     "of a server": f"http://me:{SECRET}@127.0.0.1:{{port}}",
     "of a server below a path": f"https://me:{SECRET}@127.0.0.1:{{port}}/mlflow",
@@ -36,14 +35,10 @@ def test_config_yaml_refuses_credentials_and_does_not_repeat_them(kind: str, wri
     address = ADDRESSES[kind].format(port=80)
     forms = {"uri": {"uri": address}, "list": {"uri": [address]}, "plain": address}
     with pytest.raises(UserError) as caught:
-        resolve(read_yaml_of_the_project() | {"tracking": forms[written]})
+        resolve(WRITTEN | {"tracking": forms[written]})
     assert SECRET not in str(caught.value)
     assert str(caught.value).startswith("config.yaml: tracking")
     assert written == "plain" or "MLFLOW_TRACKING_URI" in str(caught.value)
-
-
-def read_yaml_of_the_project():
-    return read_yaml(Path(__file__).parents[2] / "config.yaml")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +46,7 @@ def read_yaml_of_the_project():
 )
 def test_an_address_without_credentials_is_not_masked(address: str) -> None:
     assert masked(f"at {address} now") == f"at {address} now"
-    tracked = resolve(read_yaml_of_the_project() | {"tracking": {"uri": address}}).tracking
+    tracked = resolve(WRITTEN | {"tracking": {"uri": address}}).tracking
     assert tracked.uri == address
 
 
@@ -63,15 +58,8 @@ def test_the_address_in_the_environment_is_used_and_masked(
     write_chunk(tmp_path, "journey", "A")
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     address = ADDRESSES[kind].format(port=free_port())
-    done = subprocess.run(
-        ["journeylab", "track", "--root", "."],
-        env=os.environ | {"MLFLOW_TRACKING_URI": address},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    track = ("journeylab", "track", "--root", ".")
+    done = ran(*track, folder=tmp_path, MLFLOW_TRACKING_URI=address)
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert done.stderr.startswith(f"warning: MLflow at {masked(address)} was not updated")

@@ -17,15 +17,12 @@ from journeylab.config import UserError, read_yaml
 from journeylab.records import files, runs
 from journeylab.records.evidence import CURVES, RunEvidence
 from journeylab.records.plans import Plan, write_plan
-from journeylab.records.verdicts import FailedGate, StudyVerdicts, Verdict
+from journeylab.records.verdicts import FailedGate, StudyVerdicts
 from journeylab.tracking import exporter, server
 from journeylab.tracking.store import ARTIFACTS, LOCAL
 
-from ..made import wait_for_server
+from ..made import CLAIM, PROJECT, verdict, wait_for_server
 from .conftest import MARKS, Shown, import_runs, interrupt
-
-PROJECT = Path(__file__).parents[2]
-"""Seconds per request; generous, since a test machine may be busy."""
 
 pytestmark = MARKS
 
@@ -234,30 +231,16 @@ def test_the_looks_of_every_claim_are_tags_of_the_study(filled):
 
 def write_verdicts(root, statement="It holds.", state=None):
     """Two judged rows, of which one is withheld, and a secondary one, with title and report."""
-    common = {"effect": 0.1, "mean": 0.1, "low": 0.0, "high": 0.2, "n": 12, "failures": 0}
-    common |= {"tail": 0.01, "k": 1, "detectable": None}
     rows = [
-        Verdict(id="exp7.1", verdict="supported", state=state, **common),
-        Verdict(
-            id="exp7.2",
-            verdict=None,
-            failed_gates=[FailedGate(gate="learned", median=0.1)],
-            **common,
-        ),
-        Verdict(id="exp7.s1", primary=False, verdict=None, **common),
+        verdict("exp7.1", "supported", state=state),
+        verdict("exp7.2", None, failed_gates=[FailedGate(gate="learned", median=0.1)]),
+        verdict("exp7.s1", None, primary=False),
     ]
-    judged = {
-        "scale": "default",
-        "seeds": 12,
-        "evidence": True,
-        "alpha": 0.05,
-        "M": 2,
-        "looks": (12, 16) if state else (),
-    }
-    study = StudyVerdicts(study="exp7", verdicts=rows, **judged)
+    judged = {"scale": "default", "seeds": 12, "evidence": True, "alpha": 0.05, "M": 2}
+    looks = (12, 16) if state else ()
+    study = StudyVerdicts(study="exp7", verdicts=rows, looks=looks, **judged)
     files.write_json(root / "results/exp7/verdicts.json", study)
-    claim = {"theorem": "thm:x", "source": "corrected", "statement": statement}
-    claim |= {"effect": "a/b@hits", "region": {"above": 0}}
+    claim = CLAIM | {"statement": statement, "effect": "a/b@hits", "region": {"above": 0}}
     register = {
         "measures": {"hits": {"label": "hits@1", "metric": "hits@1"}},
         "gates": {"learned": "a/b@hits >= 0.5"},

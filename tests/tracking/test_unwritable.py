@@ -3,7 +3,6 @@
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 
 import pytest
@@ -12,6 +11,8 @@ from journeylab import tracking
 from journeylab.config import UserError
 from journeylab.tracking import server
 from journeylab.tracking.store import Store
+
+from ..made import ran
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -104,13 +105,8 @@ def test_an_unwritable_store_is_one_line(tmp_path, write_chunk, case: str) -> No
     (tmp_path / "results/exp9").mkdir()
     held = spoil(tmp_path)
     permitted = spoil in (read_only, a_read_only_folder)
-    done = subprocess.run(
-        [*(as_ordinary_user() if permitted else ["python"]), "-c", limit + TRACK],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    program = as_ordinary_user() if permitted else ["python"]
+    done = ran(*program, "-c", limit + TRACK, folder=tmp_path, code=None)
     tmp_path.chmod(0o755)
     if held is not None:
         held.close()
