@@ -21,10 +21,9 @@ from journeylab.records.plans import REGISTER
 from journeylab.workflow.evidence import moved_on_line
 from journeylab.workflow.planning import WorkflowPlan
 
-from ..made import flip, git
+from ..made import PROJECT, flip, git
 from ..records.test_evidence import finish
 
-PROJECT = Path(__file__).parents[2]
 STUDIES = ("exp5", "exp6")
 REGISTERED = read_yaml(PROJECT / "claims/exp6.yaml")["seeds_from"]
 TRAINED = f"random-toral/journey/seeds-{REGISTERED}-{REGISTERED + 11}"
@@ -48,11 +47,16 @@ class Lab:
     def finish(self, study: str, folders: Sequence[str] = (), **overrides: Any) -> list[str]:
         """Write runs as if they had been finished with the current settings; default: all."""
         plan = self.write_plans(**overrides)
-        state = runs.RegisterState(**read_json(Path(plan.folder(f"plans/{study}/{REGISTER}"))))
+        state = self.state(study, plan)
         planned = plan.run_plans(study)
         for folder in folders or planned:
             finish(Path(plan.folder(f"results/{study}/{folder}")), *planned[folder], state=state)
         return list(folders or planned)
+
+    def state(self, study: str, plan: WorkflowPlan) -> runs.RegisterState:
+        """The state of the register that planning has written."""
+        path = Path(plan.folder(f"plans/{study}/{REGISTER}"))
+        return runs.RegisterState.model_validate(read_json(path))
 
     def configure(self, change: Callable[[dict[str, Any]], object]) -> None:
         content = read_yaml(Path("config.yaml"))
@@ -125,8 +129,8 @@ def test_evidence_of_an_earlier_start_is_kept_and_other_numbers_are_named(lab: L
     assert ask("add", "exp5")[0].endswith("; 5 unchanged")
     assert path.read_bytes() == first
     plan = lab.plan()
-    state = runs.RegisterState(**read_json(Path(plan.folder(f"plans/exp5/{REGISTER}"))))
-    finish(folder, *plan.run_plans("exp5")[COMPUTED], value=0.25, state=state)
+    changed = {"value": 0.25, "state": lab.state("exp5", plan)}
+    finish(folder, *plan.run_plans("exp5")[COMPUTED], **changed)
     ending = "; 1 replaced by other numbers of the same settings, 4 unchanged, 2 judged"
     assert ask("add", "exp5")[0].endswith(ending)
     assert path.read_bytes() != first
@@ -203,11 +207,9 @@ def test_a_record_cannot_claim_more_than_its_commit_shows(lab: Lab) -> None:
     margins = text.replace("at_most: 1", "at_most: 2").replace("at_least: 1", "at_least: 2")
     assert margins != text
     Path("claims/exp5.yaml").write_text(margins)
-    lab.write_plans()
-    path = Path("plans/exp5", REGISTER)
-    state = runs.RegisterState(**read_json(path)).model_copy(update={"registered": True})
-    planned = lab.plan().run_plans("exp5")
-    for folder, plans in planned.items():
+    plan = lab.write_plans()
+    state = lab.state("exp5", plan).model_copy(update={"registered": True})
+    for folder, plans in plan.run_plans("exp5").items():
         finish(Path("results/exp5", folder), *plans, state=state)
     errors = ask("add", "exp5", code=1)
     assert any("registered its seeds, 100 to 135, with other region" in line for line in errors)
@@ -281,7 +283,9 @@ def later_keys(plan: WorkflowPlan) -> dict[str, str]:
     return {name: planned.key for name, planned in plan.plans() if planned.stage in LATER}
 
 
-def test_plans_from_collecting_on_are_those_of_real_runs(lab: Lab) -> None:
+def test_later_plans_and_the_commits_of_restored_runs_are_those_of_real_runs(
+    lab: Lab,
+) -> None:
     lab.finish("exp5")
     ask("add", "exp5")
     shutil.rmtree("results")
@@ -291,21 +295,16 @@ def test_plans_from_collecting_on_are_those_of_real_runs(lab: Lab) -> None:
     assert stages == {"restore", "collect", "judge", "draw", "typeset"}
     assert set(restored.restored()) == {"exp5"}
     assert restored.run_plans("exp5") == real.run_plans("exp5")
-
-
-def test_the_commits_of_restored_runs_are_in_the_history(lab: Lab) -> None:
-    lab.finish("exp5")
-    ask("add", "exp5")
-    shutil.rmtree("results")
-    began = git(lab.path, "rev-parse", "HEAD").strip()
+    began = git(lab.path, "rev-parse", "HEAD")
     git(lab.path, "commit", "--allow-empty", "-m", "later")
     lab.write_plans(evidence="use")
-    known = read_json(Path("plans/exp5/history.json"))["commits"]
-    assert list(known) == [began]
-    assert known[began]["location"] == "here"
+    [(commit, known)] = read_json(Path("plans/exp5/history.json"))["commits"].items()
+    assert (commit, known["location"]) == (began, "here")
 
 
 def test_only_complete_studies_are_made_of_evidence_alone(lab: Lab) -> None:
+    with pytest.raises(UserError, match="evidence: 'yes'"):
+        lab.plan(evidence="yes")
     with pytest.raises(UserError, match="no study has evidence of a whole look"):
         lab.plan(evidence="only")
     lab.configure(lambda config: config["studies"]["exp5"].update(optional=True))
@@ -387,8 +386,3 @@ def test_a_study_newer_than_its_evidence_names_the_commit_and_the_commands(lab: 
     )
     shutil.rmtree(".git")
     assert ask("older")[0].endswith("newer than its evidence, which no commit has")
-
-
-def test_an_unknown_mode_is_one_line(lab: Lab) -> None:
-    with pytest.raises(UserError, match="evidence: 'yes'"):
-        lab.plan(evidence="yes")

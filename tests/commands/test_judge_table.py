@@ -9,24 +9,30 @@ from pathlib import Path
 
 import pytest
 
+from ..made import PROJECT, ran
+
 pytestmark = pytest.mark.system
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/judge-a-table.md"
+PAGE = PROJECT / "docs/judge-a-table.md"
 
 
-def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def typed(command: str, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
     command = command.replace("python ", f"{sys.executable} ")  # tests start modules from a server
-    return subprocess.run(
-        ["bash", "-euc", command], cwd=folder, capture_output=True, text=True, check=False
-    )
+    return ran("bash", "-euc", command, folder=folder, code=code)
+
+
+def write_digits(folder: Path, accuracy: str) -> None:
+    """The claims on digits, and a table with this accuracy at each seed."""
+    shutil.copy(PROJECT / "examples/digits/claims.yaml", folder)
+    names = ("svm", "neighbours")
+    values = [f"{name},{seed},{accuracy.format(seed)}" for name in names for seed in range(12)]
+    (folder / "digits.csv").write_text("\n".join(["model,seed,accuracy", *values, ""]))
 
 
 def test_the_page_is_right_as_it_is_typed(tmp_path):
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shutil.copytree(PROJECT / "examples", tmp_path / "examples")
     first, following, added, _ = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
     before = typed(first, tmp_path)
-    assert before.returncode == 0, before.stderr
     said = dict(
         line.split(": ")[:2] for line in before.stdout.splitlines() if line.startswith("digits.")
     )
@@ -37,12 +43,10 @@ def test_the_page_is_right_as_it_is_typed(tmp_path):
     }
     folder = tmp_path / "examples/digits"
     asked = typed(following, folder)
-    assert asked.returncode == 0, asked.stderr
     assert "svm: 12,13,14,15" in asked.stdout
     after = typed(added, folder)
-    assert after.returncode == 0, after.stderr
     assert "digits.3: Supported" in after.stdout
-    assert typed("journeylab next claims.yaml digits.csv", folder).returncode == 0
+    typed("journeylab next claims.yaml digits.csv", folder)
     written = {path.name for path in (folder / "judged").iterdir()}
     assert written == {"verdicts.json", "figure.pdf", "figure.svg", "numbers.tex", "page.pdf"}
     printed = typed("journeylab judge --json claims.yaml - < digits.csv", folder)
@@ -50,10 +54,9 @@ def test_the_page_is_right_as_it_is_typed(tmp_path):
 
 
 def test_a_refused_table_writes_nothing(tmp_path):
-    shutil.copy(ROOT / "examples/digits/claims.yaml", tmp_path)
+    shutil.copy(PROJECT / "examples/digits/claims.yaml", tmp_path)
     (tmp_path / "digits.csv").write_text("model,seed,accuracy\nsvm,0,high\n")
-    done = typed("journeylab judge claims.yaml digits.csv", tmp_path)
-    assert done.returncode == 2
+    done = typed("journeylab judge claims.yaml digits.csv", tmp_path, code=2)
     assert done.stderr == (
         "error: digits.csv: row 2: accuracy: 'high': write a number, or nothing for a run that "
         "failed\n"
@@ -62,17 +65,13 @@ def test_a_refused_table_writes_nothing(tmp_path):
 
 
 def test_claims_are_registered_if_they_were_committed_before_the_table(tmp_path):
-    shutil.copy(ROOT / "examples/digits/claims.yaml", tmp_path)
-    values = [f"{name},{seed},0.9{seed:02}" for name in ("svm", "neighbours") for seed in range(12)]
-    (tmp_path / "digits.csv").write_text("\n".join(["model,seed,accuracy", *values, ""]))
+    write_digits(tmp_path, "0.9{:02}")
 
     def commit(names: str) -> None:
-        done = typed(f"git init -q && git add {names} && git commit -q -m {names[:3]}", tmp_path)
-        assert done.returncode == 0, done.stderr
+        typed(f"git init -q && git add {names} && git commit -q -m {names[:3]}", tmp_path)
 
     def said() -> str:
         done = typed("journeylab judge claims.yaml digits.csv", tmp_path)
-        assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()[-1]
 
     assert "has no line for it; `journeylab register claims.yaml` writes it" in said()
@@ -90,13 +89,11 @@ def test_claims_are_registered_if_they_were_committed_before_the_table(tmp_path)
     claims = tmp_path / "claims.yaml"
     claims.write_text(claims.read_text().replace("above: 0.01}", "above: 0.0}"))
     assert said().startswith("digits.1 is not shown to be registered before the runs")
-    assert typed("journeylab register claims.yaml", tmp_path).returncode == 2
+    typed("journeylab register claims.yaml", tmp_path, code=2)
 
 
 def test_claims_that_were_committed_after_the_table_are_not_registered(tmp_path):
-    shutil.copy(ROOT / "examples/digits/claims.yaml", tmp_path)
-    values = [f"{name},{seed},0.9" for name in ("svm", "neighbours") for seed in range(12)]
-    (tmp_path / "digits.csv").write_text("\n".join(["model,seed,accuracy", *values, ""]))
+    write_digits(tmp_path, "0.9")
     script = (
         "git init -q; git add digits.csv; git commit -qm table; journeylab register claims.yaml;"
         "git add .; git commit -qm claims; journeylab judge claims.yaml digits.csv"
@@ -106,7 +103,7 @@ def test_claims_that_were_committed_after_the_table_are_not_registered(tmp_path)
 
 
 def test_a_look_that_was_skipped_makes_open_rows_exploratory(tmp_path):
-    shutil.copy(ROOT / "examples/digits/claims.yaml", tmp_path)
+    shutil.copy(PROJECT / "examples/digits/claims.yaml", tmp_path)
 
     def said(seeds: int) -> str:
         values = [
@@ -115,11 +112,9 @@ def test_a_look_that_was_skipped_makes_open_rows_exploratory(tmp_path):
             for seed in range(seeds)
         ]
         (tmp_path / "digits.csv").write_text("\n".join(["model,seed,accuracy", *values, ""]))
-        done = typed("journeylab judge claims.yaml digits.csv", tmp_path)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return typed("journeylab judge claims.yaml digits.csv", tmp_path).stdout
 
-    assert typed("journeylab register claims.yaml", tmp_path).returncode == 0
+    typed("journeylab register claims.yaml", tmp_path)
     for seeds in (12, 16):
         assert "exploratory" not in said(seeds)
     assert "All rows are exploratory: 17 seeds" in said(17)
@@ -168,13 +163,11 @@ def test_a_store_of_an_ordinary_script_is_judged_by_the_times_of_its_runs(tmp_pa
     judge = "journeylab judge claims.yaml mlflow:digits"
     first = f"{store}; journeylab register claims.yaml; git init -q; git add claims.yaml ledger"
     early = typed(f"{first}; git commit -qm claims; sleep 1; python train.py; {judge}", tmp_path)
-    assert early.returncode == 0, early.stderr
     assert "d.1: Supported" in early.stdout
     assert "12 seeds, 1 failed" in early.stdout
     assert "d.2: Supported" in early.stdout
     assert early.stdout.endswith("All claims were registered before the runs.\n")
-    wrong = typed(f"{store}; {judge[:-1]}", tmp_path)
-    assert wrong.returncode == 2
+    wrong = typed(f"{store}; {judge[:-1]}", tmp_path, code=2)
     assert "there is no such experiment; did you mean 'digits'" in wrong.stderr
     shutil.rmtree(tmp_path / ".git")
     shutil.rmtree(tmp_path / "ledger")
