@@ -14,7 +14,6 @@ import pytest
 
 from journeylab.catalogue import PACKAGE, discover
 from journeylab.config.grids import by_name
-from journeylab.records.fingerprint import PLANNED
 from journeylab.records.stages import STAGES
 
 from .conftest import TINY_STUDIES, Copy, copy_project
@@ -119,7 +118,3 @@ def test_no_other_module_has_imports_that_the_graph_of_imports_does_not_show() -
         if re.search(r"\b(import_module|__import__|run_module)\(", path.read_text("utf-8"))
     }
     assert found == BY_NAME
-
-
-def test_the_modules_outside_every_key_are_listed() -> None:
-    assert set(PLANNED) == {"config", "catalogue", "parts", "commands"}

@@ -1,7 +1,6 @@
 """A server imports the libraries of stages once; commands start from it and from nothing alike."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from journeylab.records.runs import read_run
 from journeylab.workflow.forking import is_possible
 
-from ..made import as_on_macos
+from ..made import as_on_macos, ran
 from .conftest import Copy
 
 BIN = str(Path(sys.executable).parent)
@@ -37,16 +36,8 @@ print(command.parent)
 
 def run(script: str, folder: Path, **environment: str) -> str:
     path = os.pathsep.join((BIN, os.environ["PATH"]))
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=folder,
-        env=os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"} | environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    variables = {"PATH": path, "OMP_NUM_THREADS": "1"} | environment
+    return ran(sys.executable, "-c", script, folder=folder, **variables).stdout.strip()
 
 
 @pytest.mark.skipif(not is_possible(), reason="pidfd_open is missing, which Linux has since 5.3")
@@ -58,11 +49,7 @@ def test_commands_from_a_server_behave_as_usual_and_it_ends_with_its_run(tmp_pat
 def test_a_command_that_the_system_kills_ends_as_killed(warm: Path, tmp_path: Path) -> None:
     """Out of memory, for example; the line about it comes from the caller."""
     script = "import os; os.kill(os.getpid(), 9)"
-    done = subprocess.run(
-        [str(warm / "python"), "-c", script], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == -9
-    assert done.stderr == ""
+    assert ran(warm / "python", "-c", script, folder=tmp_path, code=-9).stderr == ""
 
 
 @pytest.mark.parametrize(("jobs", "macos"), [(1, False), (8, False), (8, True)])
