@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from slurm_cluster import NODES, Cluster, end
 
 from journeylab.records.files import read_json
 
+from .. import made
+from ..made import Value
 from ..workflow.conftest import Copy
 from ..workflow.test_looks import SEEDS as PLANTED_SEEDS
 from ..workflow.test_looks import STATES, STUDY, plant, seeds_of, states
@@ -25,17 +26,17 @@ pytestmark = [pytest.mark.system, pytest.mark.timeout(900)]
 SEEDS = "seeds-1000-1001"
 COMPUTED = "results/exp7/algebra/slots/once/run.json"
 SUBMITTED = ("train", "compute", "measure")
-Value = TypeVar("Value")
 
 
 def wait_for(read: Callable[[], Value], process: subprocess.Popen[str], output: Path) -> Value:
     """Wait until `read` returns a true value while a process runs; return that value."""
-    deadline = time.monotonic() + 300
-    while not (value := read()):
-        assert process.poll() is None, f"it ended too early:\n{output.read_text()}"
-        assert time.monotonic() < deadline, output.read_text()
-        time.sleep(0.02)
-    return value
+
+    def found() -> Value:
+        value = read()
+        assert value or process.poll() is None, f"it ended too early:\n{output.read_text()}"
+        return value
+
+    return made.wait_for(found, 300.0)
 
 
 def hold(work: Submitting, process: subprocess.Popen[str], run: str) -> tuple[str, int]:
@@ -87,10 +88,10 @@ def test_cancelled_and_timed_out_runs_resume_and_equal_local_runs(
     at = {job["JobId"]: job["NodeList"] for job in submitted}
     assert at[host["scheduler"]["job"]] == host["scheduler"]["nodes"]
 
-    made = [pattern for pattern in RESULTS if not pattern.startswith("reports/")]
-    expected = hashes(local, *made)
+    kept = [pattern for pattern in RESULTS if not pattern.startswith("reports/")]
+    expected = hashes(local, *kept)
     assert len(expected) > 15
-    assert hashes(submitting.copy, *made) == expected
+    assert hashes(submitting.copy, *kept) == expected
     assert (submitting.copy.path / "reports/exp7.pdf").exists()
     assert "account" not in submitting.output
     for job, run, how in ((cancelled, "A", "CANCELLED"), (late, "Aprime", "TIMEOUT")):
@@ -172,10 +173,7 @@ def test_an_outage_ends_no_workflow_and_a_signal_does(local: Copy, submitting: S
     assert process.wait(timeout=60) != 0
     assert f"wait for them, or end them: scancel {job}" in submitting.output
     os.kill(training, signal.SIGCONT)
-    deadline = time.monotonic() + 120
-    while end_of(submitting.attempts("train")[-1]) != "COMPLETED":
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
+    made.wait_for(lambda: end_of(submitting.attempts("train")[-1]) == "COMPLETED", 120.0)
     process = submitting.start(target)
     assert process.wait(timeout=120) == 0, submitting.output
     assert len(submitting.attempts("train")) == 1

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import zipfile
 from importlib.resources import files
@@ -11,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[2]
+from ..made import PROJECT, copy_tracked, ran
+
 VALIDATORS = PROJECT / "build/validators"
 
 STUDIES = ("exp5", "exp9", "exp10")
@@ -23,31 +23,20 @@ validated = pytest.mark.skipif(
 )
 
 
-def run(folder, *command, check=True, path=()):
+def run(folder, *command, code=0, path=()):
     known = os.environ.get("PYTHONPATH", "")
     search = os.pathsep.join(filter(None, (*map(str, (*path, folder / "src")), known)))
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": search, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-    )
-    if check and done.returncode:
-        pytest.fail(f"{command} failed:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
-    return done
+    return ran(*command, folder=folder, code=code, PYTHONPATH=search, OMP_NUM_THREADS="1")
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
     """A repository with the files of this one, evidence of a few studies, and their reports."""
     folder = tmp_path_factory.mktemp("deposit") / "project"
-    listed = run(PROJECT, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    for name in filter(None, listed.stdout.split("\0")):
-        other = name.startswith("evidence/exp") and name.split("/")[1] not in STUDIES
-        if (PROJECT / name).is_file() and not other:
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(PROJECT / name, folder / name)
+    copy_tracked(
+        folder,
+        lambda name: not name.startswith("evidence/exp") or name.split("/")[1] in STUDIES,
+    )
     for study in STUDIES:  # one figure of each: drawing all takes longer than all other jobs
         [file] = folder.glob(f"src/journeylab/studies/{study}_*/figures.py")
         with file.open("a", encoding="utf-8") as code:
@@ -56,7 +45,7 @@ def copy(tmp_path_factory):
     run(folder, "git", "init", "-q")
     run(folder, "git", "add", "-A")
     run(folder, *git, "commit", "-qm", "all")
-    made = run(folder, "snakemake", "-c2", "all", "--config", "evidence=only", check=False)
+    made = run(folder, "snakemake", "-c2", "all", "--config", "evidence=only", code=None)
     if "no study has evidence of a whole look" in made.stderr + made.stdout:
         pytest.skip("no study has evidence of a whole look (journeylab evidence check)")
     assert made.returncode == 0, made.stderr[-3000:]
@@ -77,8 +66,13 @@ def unpacked(archive, tmp_path_factory):
     return folder
 
 
-def validate(script, *arguments, check=True):
-    return run(PROJECT, sys.executable, *script, *arguments, check=check, path=[VALIDATORS])
+def validate(*script, code=0):
+    return run(PROJECT, sys.executable, *script, code=code, path=[VALIDATORS])
+
+
+def validate_crate(crate, profile, code=0):
+    script = Path(__file__).with_name("validate_crate.py")
+    return validate(script, crate, files("rocrate") / "data/ro-crate.jsonld", profile, code=code)
 
 
 def test_the_deposit_verifies_packed_and_unpacked(archive, unpacked):
@@ -111,23 +105,17 @@ def test_the_anonymous_deposit_verifies_and_names_no_author(copy, unpacked):
     "profile", ["ro-crate-1.1", "process-run-crate", "workflow-ro-crate", "workflow-run-crate"]
 )
 def test_the_crate_follows_its_profiles(unpacked, profile):
-    context = str(files("rocrate") / "data/ro-crate.jsonld")
-    script = [str(Path(__file__).with_name("validate_crate.py"))]
-    validate(script, str(unpacked), context, profile)
+    validate_crate(unpacked, profile)
 
 
 @validated
 def test_the_validator_refuses_a_crate_without_a_workflow(unpacked, tmp_path):
-    context = str(files("rocrate") / "data/ro-crate.jsonld")
     name = "ro-crate-metadata.json"
     crate = shutil.copytree(unpacked, tmp_path / "crate")
     content = json.loads((crate / name).read_text(encoding="utf-8"))
     del next(entity for entity in content["@graph"] if entity["@id"] == "./")["mainEntity"]
     (crate / name).write_text(json.dumps(content), encoding="utf-8")
-    script = [str(Path(__file__).with_name("validate_crate.py"))]
-    done = validate(script, str(crate), context, "workflow-run-crate", check=False)
-    assert done.returncode == 1
-    assert "mainEntity" in done.stdout
+    assert "mainEntity" in validate_crate(crate, "workflow-run-crate", code=1).stdout
 
 
 @validated
@@ -138,7 +126,7 @@ def test_croissant_reads_every_measurement(unpacked):
         "for records in dataset.metadata.record_sets:\n"
         "    print(records.name, sum(1 for _ in dataset.records(records.uuid)))\n"
     )
-    done = validate(["-c", code], str(unpacked / "croissant.json"))
+    done = validate("-c", code, str(unpacked / "croissant.json"))
     counts = dict(line.split() for line in done.stdout.splitlines())
     tables = unpacked.glob("measurements/*.csv")
     rows = {path.stem: path.read_text(encoding="utf-8").count("\n") - 1 for path in tables}

@@ -103,20 +103,21 @@ def test_a_document_inputs_every_table_figure_and_number(drawn, tmp_path):
     assert "undefined" not in done.stdout
 
 
-def test_an_unknown_number_is_an_error_that_names_it(drawn, tmp_path):
+@pytest.mark.parametrize(
+    ("used", "said"),
+    [
+        (r"\result{exp5.99.effect}", ["Unknown result 'exp5.99.effect'", "before its \\study"]),
+        *(
+            (rf"\rawresult{{exp5.{key}}}", [f"No finite number 'exp5.{key}'"])
+            for key in ("99.effect", "1.verdict", "1.low")
+        ),
+    ],
+)
+def test_an_unknown_number_or_a_raw_one_that_is_not_finite_is_named(drawn, tmp_path, used, said):
     shutil.copy(drawn / "numbers.tex", tmp_path)
-    done = compile_latex(tmp_path, "\\input{numbers}\n\\result{exp5.99.effect}")
+    done = compile_latex(tmp_path, f"\\input{{numbers}}\n{used}")
     assert done.returncode != 0
-    assert "Unknown result 'exp5.99.effect'" in done.stdout
-    assert "misspelled or before its \\study" in done.stdout
-
-
-@pytest.mark.parametrize("key", ["exp5.99.effect", "exp5.1.verdict", "exp5.1.low"])
-def test_only_finite_numbers_have_a_raw_form(drawn, tmp_path, key):
-    shutil.copy(drawn / "numbers.tex", tmp_path)
-    done = compile_latex(tmp_path, f"\\input{{numbers}}\n\\rawresult{{{key}}}")
-    assert done.returncode != 0
-    assert f"No finite number '{key}'" in done.stdout
+    assert all(words in done.stdout for words in said)
 
 
 @pytest.mark.parametrize("anonymous", [False, True])

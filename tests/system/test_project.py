@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[2]
+from ..made import copy_tracked, ran
 
 pytestmark = pytest.mark.system
 
@@ -45,16 +45,8 @@ class Installed:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """The wheel of the tracked files in an environment that has only the libraries of this one."""
     folder = tmp_path_factory.mktemp("wheel")
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=PROJECT,
-        capture_output=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (PROJECT / name).is_file() and not name.startswith(("tests/", "evidence/", "docs/")):
-            (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(PROJECT / name, folder / "source" / name)
+    left_out = ("tests/", "evidence/", "docs/")
+    copy_tracked(folder / "source", lambda name: not name.startswith(left_out))
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     subprocess.run(
         [*pip, "wheel", "--no-deps", "--wheel-dir", folder, folder / "source"], check=True
@@ -63,12 +55,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     [wheel] = folder.glob("journeylab-*.whl")
     venv.create(folder / "venv", with_pip=False, symlinks=True)
     python = folder / "venv" / "bin" / "python"
-    place = subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
+    script = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    place = ran(python, "-c", script).stdout.strip()
     # a plain path: files of that folder that name further paths, such as a checkout, are not read
     libraries = sysconfig.get_path("purelib")
     Path(place, "libraries.pth").write_text(f"{libraries}\n", encoding="utf-8")

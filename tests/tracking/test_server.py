@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,11 @@ import pytest
 
 from journeylab import tracking
 
-from ..made import kill, wait_for_server
+from .. import made
+from ..made import PROJECT, kill, wait_for_server
 from ..workflow.conftest import TINY_TRAINING, copy_project
 from .conftest import MARKS, Shown, import_runs
 
-PROJECT = Path(__file__).parents[2]
 SERVICES = PROJECT / "build/services"
 """Python packages of servers, which no job of the project needs: `make build/services`."""
 POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
@@ -262,17 +261,16 @@ def test_an_outage_loses_nothing(clones, server, database, write_chunk, killed):
     assert not [line for line in warnings if server.password in line]
 
 
-def wait_for(condition, seconds: float = 120.0) -> None:
+def wait_for(condition) -> None:
     """Wait until a condition holds; errors of a server that is starting do not count."""
     from mlflow.exceptions import MlflowException
 
-    until = time.monotonic() + seconds
-    while True:
+    def holds() -> bool:
         with contextlib.suppress(MlflowException):
-            if condition():
-                return
-        assert time.monotonic() < until
-        time.sleep(0.3)
+            return condition()
+        return False
+
+    made.wait_for(holds, 120.0)
 
 
 def test_a_job_of_the_workflow_is_shown_while_it_trains(tmp_path):

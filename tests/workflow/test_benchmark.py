@@ -1,11 +1,10 @@
 """The benchmarks start, and that of the workflow plans its runs."""
 
-import os
-import subprocess
 import sys
-from pathlib import Path
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+from ..made import PROJECT, ran
+
+BENCHMARKS = PROJECT / "benchmarks"
 
 
 def test_every_benchmark_finds_what_it_imports() -> None:
@@ -29,13 +28,5 @@ def test_the_benchmark_plans_a_quick_run_of_all_studies_and_as_many_jobs_as_requ
 
 def python(code: str, *arguments: str) -> str:
     """Return the output of a program in the folder of the benchmarks."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=BENCHMARKS,
-        env=os.environ | {"PYTHONPATH": str(BENCHMARKS)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    command = (sys.executable, "-c", code, *arguments)
+    return ran(*command, folder=BENCHMARKS, PYTHONPATH=str(BENCHMARKS)).stdout

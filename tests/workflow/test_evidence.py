@@ -11,7 +11,7 @@ import pytest
 from journeylab.records import runs
 from journeylab.records.files import read_json, write_json
 
-from ..made import git, pdf_text
+from ..made import flip, git, pdf_text
 from .conftest import Copy, made_once
 from .test_runs import hashes
 
@@ -141,10 +141,7 @@ def test_a_run_without_evidence_is_trained_and_the_others_are_restored(lab: Copy
 
 def test_damaged_evidence_is_refused_before_anything_runs(lab: Copy) -> None:
     forget_results(lab)
-    path = lab.path / ROOT / "evidence" / f"{A}.zip"
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+    flip(lab.path / ROOT / "evidence" / f"{A}.zip")
     done = lab.snakemake("all", "--config", "evidence=use", check=False)
     assert done.returncode == 1
     [line] = warnings(done)

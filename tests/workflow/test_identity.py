@@ -72,6 +72,11 @@ def refusal(done: subprocess.CompletedProcess) -> str:
     return lines[0]
 
 
+def measure(copy: Copy) -> subprocess.CompletedProcess:
+    files = {"data": DATA, "run": f"results/{NATIVE}/run.json", "output": "out.parquet"}
+    return copy.stage("measure", f"{NATIVE}/measure.json", **files)
+
+
 @pytest.fixture(scope="session")
 def other_world(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """The same project, finished with a larger dataset."""
@@ -138,15 +143,8 @@ def test_old_results_that_are_put_back_are_made_anew(
         shutil.copytree(other_world.path / name, project.path / name)
     if newer:
         touch_all(project)
-    assert {
-        "generate",
-        "train",
-        "measure",
-        "collect",
-        "judge",
-        "draw",
-        "typeset",
-    } <= project.rules()
+    made = {"generate", "train", "measure", "collect", "judge", "draw", "typeset"}
+    assert made <= project.rules()
     assert list((project.path / "results").rglob("weights.safetensors"))
 
 
@@ -177,8 +175,7 @@ def test_a_run_costs_what_all_its_attempts_did(project: Copy, since: bool) -> No
 
 def test_data_made_with_other_settings_are_refused(project: Copy, other_world: Copy) -> None:
     shutil.copy(other_world.path / DATA, project.path / DATA)
-    files = {"data": DATA, "run": f"results/{NATIVE}/run.json", "output": "out.parquet"}
-    assert DATA in refusal(project.stage("measure", f"{NATIVE}/measure.json", **files))
+    assert DATA in refusal(measure(project))
     assert DATA in refusal(
         project.stage("train", f"{NATIVE}/train.json", data=DATA, output="elsewhere/run.json")
     )
@@ -193,10 +190,7 @@ def test_weights_or_all_files_of_another_variant_are_refused(
     source, folder = (project.path / "results" / name for name in (OTHER, NATIVE))
     for name in other or [path.name for path in folder.iterdir()]:
         shutil.copy2(source / name, folder / name)
-    run = f"results/{NATIVE}/run.json"
-    files = {"data": DATA, "run": run, "output": "out.parquet"}
-    refused = refusal(project.stage("measure", f"{NATIVE}/measure.json", **files))
-    assert (other[0] if other else run) in refused
+    assert (other[0] if other else f"results/{NATIVE}/run.json") in refusal(measure(project))
 
 
 @pytest.mark.parametrize(
@@ -257,13 +251,9 @@ def test_files_made_from_replaced_files_are_refused(project: Copy) -> None:
 # -- code -----------------------------------------------------------------------------------------
 
 
-def test_code_changed_after_planning_is_refused(project: Copy) -> None:
+def test_code_or_prose_changed_after_planning_is_refused(project: Copy) -> None:
     project.edit(MEASURE, lambda text: text.replace("rank <= 1", "rank <= 9"))
-    files = {"data": DATA, "run": f"results/{NATIVE}/run.json", "output": "out.parquet"}
-    assert "code changed" in refusal(project.stage("measure", f"{NATIVE}/measure.json", **files))
-
-
-def test_prose_changed_after_planning_is_refused(project: Copy) -> None:
+    assert "code changed" in refusal(measure(project))
     [prose] = project.path.glob("src/journeylab/studies/exp7_*/report.typ")
     prose.write_text(prose.read_text() + "More.\n")
     done = project.stage("typeset", "exp7/typeset.json", output="reports/exp7.pdf")

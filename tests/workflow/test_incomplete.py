@@ -40,19 +40,20 @@ def check_done(project: Copy, target: str, *outputs: str) -> None:
     assert project.planned(target) == set()
 
 
-def test_a_report_is_made_despite_incomplete_outputs(project: Copy) -> None:
-    mark_incomplete(project, *FIGURES)
-    (project.path / "reports/exp7.pdf").unlink()
-    check_done(project, "reports/exp7.pdf", "reports/exp7.pdf")
-
-
-def test_an_incomplete_job_of_one_study_keeps_the_jobs_of_others(project: Copy) -> None:
-    mark_incomplete(project, *VERDICTS)
-    reports = ("reports/exp5.pdf", "reports/exp7.pdf")
-    pending = (*reports, "reports/exp5/numbers.json")
+@pytest.mark.parametrize(
+    ("incomplete", "target", "pending"),
+    [
+        (FIGURES, "reports/exp7.pdf", ["reports/exp7.pdf"]),
+        (VERDICTS, "all", ["reports/exp5.pdf", "reports/exp7.pdf", "reports/exp5/numbers.json"]),
+    ],
+)
+def test_reports_of_all_studies_are_made_despite_incomplete_outputs_of_one(
+    project: Copy, incomplete: tuple[str, ...], target: str, pending: list[str]
+) -> None:
+    mark_incomplete(project, *incomplete)
     for name in pending:
         (project.path / name).unlink()
-    check_done(project, "all", *pending)
+    check_done(project, target, *pending)
 
 
 @pytest.mark.system

@@ -18,10 +18,6 @@ def add_code(text: str) -> str:
     return text + "\n_CHANGED = 1\n"
 
 
-def test_a_finished_project_has_no_jobs(finished: Copy) -> None:
-    assert finished.planned() == set()
-
-
 def test_edited_figures_and_words_redraw_and_typeset_only(project: Copy) -> None:
     project.edit(f"{EXP7}/figures.py", add_code)
     project.edit(f"{EXP7}/names.yaml", lambda text: text.replace("from one grid", "from a grid", 1))
@@ -38,12 +34,16 @@ def test_edited_prose_typesets_only(project: Copy) -> None:
     assert project.planned() == {("all",), ("typeset", "exp7")}
 
 
-def test_reworded_comments_and_docstrings_rerun_nothing(project: Copy) -> None:
+def test_an_edited_command_line_and_reworded_comments_and_docstrings_rerun_nothing(
+    project: Copy,
+) -> None:
     def reword(text: str) -> str:
         return "# a remark\n" + re.sub(r'^"""', '"""Reworded. ', text, count=1)
 
     project.edit("src/journeylab/training/loop.py", reword)
     project.edit(f"{EXP7}/models.py", reword)
+    for module in ("commands/app", "catalogue", "config/root", "workflow/planning"):
+        project.edit(f"src/journeylab/{module}.py", add_code)
     assert project.planned() == set()
 
 
@@ -54,13 +54,6 @@ def test_an_edited_model_retrains_its_study_only(project: Copy) -> None:
     assert len(trained) == 3
     assert {job[1] for job in jobs if len(job) > 1} == {"exp7"}
     assert not any(job[0] == "generate" for job in jobs)
-
-
-def test_an_edited_command_line_reruns_nothing(project: Copy) -> None:
-    loader = ("commands/app", "catalogue", "config/root", "workflow/planning")
-    for module in loader:
-        project.edit(f"src/journeylab/{module}.py", add_code)
-    assert project.planned() == set()
 
 
 def test_more_seeds_train_new_chunks_only(project: Copy) -> None:
