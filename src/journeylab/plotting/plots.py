@@ -13,9 +13,9 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from matplotlib.ticker import LogLocator, NullLocator
-from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binom
+from numpy.typing import ArrayLike
 
+from journeylab.claims import statistics
 from journeylab.plotting.style import SMALLEST, TEXT, Style
 
 Lines = Mapping[str, Any]
@@ -33,19 +33,9 @@ Panel = tuple[Axes, pd.DataFrame]
 
 
 def median_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """Order-statistics interval of the population median: [x₍k₎, x₍n+1−k₎].
-
-    k is the largest integer with P(Bin(n, ½) ≤ k − 1) ≤ (1 − level)/2. A missing value (NaN)
-    can lie anywhere: it counts as −∞ in the lower end and as ∞ in the upper end. Without such a k,
-    both ends are infinite.
-    """
-    x: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
-    k = next((k for k in range(len(x)) if binom.cdf(k, len(x), 0.5) > (1 - level) / 2), 0)
-    if k == 0:
-        return -math.inf, math.inf
-    low = np.sort(np.where(np.isnan(x), -np.inf, x))[k - 1]
-    high = np.sort(np.where(np.isnan(x), np.inf, x))[len(x) - k]
-    return float(low), float(high)
+    """The judge's interval of the population median, which a missing value (NaN) widens."""
+    x = np.asarray(values, dtype=np.float64)
+    return statistics.median_interval(x, statistics.interval_rank(len(x), (1 - level) / 2))
 
 
 class _Grid(sns.FacetGrid):  # type: ignore[misc]  # seaborn has no types
