@@ -87,16 +87,17 @@ def seeds(
     styles: Mapping[str, Style],
     *,
     x: str = "value",
-    y: str = "model",
+    y: str | None = None,
     hue: str = "model",
 ) -> None:
     """Every seed as a faint dot; the median over seeds as a marker, its 95 % interval as a line.
 
-    One of ``x`` and ``y`` is ``value``, the other the column of categories. Set limits and scale of
-    the axes first: where failed seeds leave an interval unbounded, its line runs to the edge.
-    ✗ beside the axes counts the rows without a value.
+    One of ``x`` and ``y`` is ``value``, the other the column of categories; ``y`` is by default
+    ``model`` or ``value``. Set limits and scale of the axes first: where failed seeds leave an
+    interval unbounded, its line runs to the edge. ✗ beside the axes counts rows without a value.
     """
     down = x == "value"
+    y = y or ("model" if down else "value")
     shown = [name for name in styles if name in set(rows[hue])]
     if not shown:
         return
@@ -142,12 +143,11 @@ def seeds(
     axes.set(xlabel=axis_labels[0], ylabel=axis_labels[1])
     axes.grid(visible=False, axis="both")
     axes.grid(visible=True, axis="x" if down else "y")
-    positions = {level: float(i) for i, level in enumerate(ordered)}
     without = rows[rows["value"].isna()].groupby([category, hue], observed=True)
     counted: list[Any] = []
     for (level, name), lost in without:
         shift = spread * (shown.index(str(name)) / (len(shown) - 1) - 0.5) if spread else 0.0
-        _count_failures(axes, positions[level] + shift, len(lost), down, counted.count(level))
+        _count_failures(axes, ordered.index(level) + shift, len(lost), down, counted.count(level))
         counted.append(level)
     if hue != category:
         _name(axes, {name: styles[name] for name in shown}, lines=False)

@@ -18,7 +18,6 @@ FIGURES: plot.Figures = {
         rows=panels.add_conditions,
         lines=panels.keyless_by_size,
         x="M",
-        y="value",
         row="trained",
         row_order=_TRAINED,
         col="order",

@@ -12,7 +12,7 @@ from journeylab.studies.exp3_order_information.information import (
 from journeylab.studies.exp3_order_information.settings import LENGTHS
 from journeylab.studies.exp3_order_information.tables import numbers, tabulate
 
-_by_length = partial(plot.multiples, height=1.25, rows=panels.add_colours, x="N", y="value")
+_by_length = partial(plot.multiples, height=1.25, rows=panels.add_colours, x="N")
 _by_probe = partial(
     _by_length, names={"probe": {"mlp": "MLP", "linear": "linear"}}, row="data", col="probe"
 )

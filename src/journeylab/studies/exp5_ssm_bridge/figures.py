@@ -54,7 +54,6 @@ def _against_length(metric: str, limits: tuple[float, float], **options: Any) ->
         limits={"yscale": "log"},
         shown=PRECISIONS,
         x="N",
-        y="value",
         hue="precision",
         col="model",
         ylim=limits,

@@ -29,12 +29,9 @@ def against_b(results: StudyResults, _: pd.DataFrame) -> pd.DataFrame:
 
 def floors(results: StudyResults, facet: tuple[str, str], rows: pd.DataFrame) -> plot.Lines:
     """The guess by relation and generation, and by the relation alone, in these worlds."""
-    tier = _TIERS[facet[1]]["tier"]
-    arms = tuple(rows["arm"].unique())
-    return {
-        label: results.anchor(f"floor_{name}", tier=tier, arm=arms)
-        for name, label in {"generation": "guess", "marginal": "most frequent tail"}.items()
-    }
+    tier, arms = _TIERS[facet[1]]["tier"], tuple(rows["arm"].unique())
+    known = {"guess": "floor_generation", "most frequent tail": "floor_marginal"}
+    return {name: results.anchor(of, tier=tier, arm=arms) for name, of in known.items()}
 
 
 FIGURES: plot.Figures = {
@@ -56,8 +53,6 @@ FIGURES: plot.Figures = {
         labels=("hits@1", ""),
         lines=floors,
         limits={"xlim": (-0.04, 1.04)},
-        y="model",
-        hue="model",
         row="data",
         col="measure",
         sharey="row",

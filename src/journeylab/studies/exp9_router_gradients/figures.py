@@ -33,7 +33,6 @@ FIGURES: plot.Figures = {
         rows=panels.biases,
         limits={"yscale": "log", "ylim": (0.03, 100)},
         x="scale",
-        y="value",
         hue="estimator",
         col="family",
         col_wrap=3,
