@@ -17,7 +17,7 @@ from journeylab.plotting.plots import (
     plain_ticks,
     seeds,
 )
-from journeylab.plotting.results import Level, StudyResults, in_print_order
+from journeylab.plotting.results import Level, StudyResults, in_names, in_print_order
 from journeylab.plotting.style import Style, styles
 
 Draw = Callable[[StudyResults], Figure | None]
@@ -81,9 +81,7 @@ def multiples(
             return None
         for factor, printed in names.items():
             table = table[table[factor].isin(list(printed))]
-            present = [name for level, name in printed.items() if (table[factor] == level).any()]
-            named = pd.Categorical(table[factor].map(printed), list(dict.fromkeys(present)))
-            table = table.assign(**{factor: named})
+            table = table.assign(**{factor: in_names(table[factor], printed)})
         table = rows(results, table)
         if table.empty:
             return None

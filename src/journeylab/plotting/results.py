@@ -246,6 +246,12 @@ def _having(rows: pd.DataFrame, where: Mapping[str, Level]) -> pd.DataFrame:
     return rows[kept]
 
 
+def in_names(levels: "pd.Series[Any]", names: Mapping[Any, str]) -> "pd.Categorical[Any]":
+    """The printed names of levels, in the order of ``names``."""
+    printed = pd.Categorical(levels.map(names), list(dict.fromkeys(names.values())))
+    return printed.remove_unused_categories()
+
+
 def in_print_order(known: Iterable[str], present: Iterable[str]) -> list[str]:
     """Names with a printed name first, in their order; then the others, numbers by their value."""
     others = sorted(present, key=lambda name: re.sub(r"\d+", lambda n: n[0].zfill(9), name))

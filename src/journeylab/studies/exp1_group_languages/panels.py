@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from journeylab import plotting as plot
 from journeylab.plotting import StudyResults
+from journeylab.plotting.results import in_names
 from journeylab.studies.exp1_group_languages.settings import LONGEST, VARIANTS, Arm, TaskName
 from journeylab.studies.exp1_group_languages.tables import (
     FAMILIES,
@@ -29,16 +30,10 @@ def by_case(
     tasks = {name: arm.task for name, arm in results.arms_of(Arm).items()}
     family, form = (rows["variant"].map(VARIANTS).str[part] for part in (0, 1))
     return rows.assign(
-        title=_printed(rows["arm"].map(tasks), TITLES),
-        family=_printed(family, FAMILIES),
-        form=_printed(form, forms),
+        title=in_names(rows["arm"].map(tasks), TITLES),
+        family=in_names(family, FAMILIES),
+        form=in_names(form, forms),
     )
-
-
-def _printed(levels: "pd.Series[str]", names: Mapping[Any, str]) -> "pd.Categorical[Any]":
-    present = set(levels)
-    known = [name for level, name in names.items() if level in present]
-    return pd.Categorical(levels.map(names), known)
 
 
 def least_ceiling(results: StudyResults, title: str, _: pd.DataFrame) -> plot.Lines:

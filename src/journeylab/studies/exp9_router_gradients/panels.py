@@ -3,6 +3,7 @@
 import pandas as pd
 
 from journeylab.plotting import Lines, StudyResults
+from journeylab.plotting.results import in_names
 from journeylab.studies.exp9_router_gradients.tables import ESTIMATORS, NAMES, ROUNDING
 
 CURVES = {
@@ -24,8 +25,7 @@ FAMILIES = list(dict.fromkeys(_FAMILY.values()))
 
 def add_family(_: StudyResults, rows: pd.DataFrame, of: str = "model") -> pd.DataFrame:
     """Rows with the families of their estimators, in the order of figures."""
-    family = pd.Categorical(rows[of].map(_FAMILY), FAMILIES)
-    return rows.assign(family=family.remove_unused_categories())
+    return rows.assign(family=in_names(rows[of], _FAMILY))
 
 
 def moments(results: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
@@ -54,8 +54,8 @@ def untrained(results: StudyResults, *_: object) -> Lines:
 def add_column(_: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
     """Curves with the column in which they are drawn."""
     titles = {name: title for title, names in CURVES.items() for name in names}
-    column = pd.Categorical(rows["variant"].map(titles), list(CURVES))
-    return rows.assign(column=column.remove_unused_categories(), share=rows["share"].astype(float))
+    column = in_names(rows["variant"], titles)
+    return rows.assign(column=column, share=rows["share"].astype(float))
 
 
 def references(results: StudyResults, measure: str, _: pd.DataFrame) -> Lines:
