@@ -31,20 +31,16 @@ def tabulate_trials(results: StudyResults, value: str) -> Table:
     A row is a run: all points that were tried, rate and scale, each with its ``value``. The steps
     of a trial are said where they are not those of the row.
     """
-    rows: list[dict[str, str]] = []
-    assert results.trials is not None
-    trials = results.trials
+    trials, rows = results.trials, []
+    assert trials is not None
     for run, tried in trials.groupby(["arm", "variant", "case"], sort=False):
         arm, variant, case = map(str, run)
         points = tried.to_dict("records")
         usual = points[0]["steps"]
         row = {"Arm": results.arms.get(arm, arm)} if trials["arm"].nunique() > 1 else {}
-        row["Model"] = results.labels.get(variant, variant)
-        if case:
-            row["Case"] = case
-        row["Steps"] = usual
-        row[f"Rate × scale: {value}"] = "; ".join(_print_trial(point, usual) for point in points)
-        rows.append(row)
+        row |= {"Model": results.labels.get(variant, variant)} | ({"Case": case} if case else {})
+        tried_points = "; ".join(_print_trial(point, usual) for point in points)
+        rows.append(row | {"Steps": usual, f"Rate × scale: {value}": tried_points})
     return Table(pd.DataFrame(rows), ("Steps",))
 
 
@@ -69,28 +65,29 @@ def tabulate_search(results: StudyResults, searched: Mapping[str, Any]) -> Table
         arm, _, variant = run.partition("/")
         used = searched["in_use"].get(run)
         same = used is not None and same_values(chosen["values"], used)
+        trials = searched["trials"]
+        steps = next(each["steps"] for each in trials if each["folder"] == chosen["folder"])
         tried = [
             f"{_point(search, each['values'])}: {_value(each['mean'])}{_mark(search, each)}"
-            for each in searched["trials"]
-            if each["run"] == run and each["steps"] == _steps(searched, chosen)
+            for each in trials
+            if each["run"] == run and each["steps"] == steps
         ]
+        all_points = "; ".join(point.replace(" ", "\u00a0") for point in tried)
+        gate = _value(chosen.get("gate")) + _mark(search, chosen)
         rows.append(
             {
                 "Run": run_text(arm, variant, results.labels, results.arms),
                 "Chosen": _point(search, chosen["values"]),
                 "Value": _value(chosen["mean"]),
-                **({"Gate": _gate(search, chosen)} if search.gate else {}),
+                **({"Gate": gate} if search.gate else {}),
                 "In use": "the same" if same else _point(search, used) if used else "not searched",
                 "Best at step": _best_step(search, chosen["curve"]),
-                f"All points, {' × '.join(settings)}: value": "; ".join(
-                    each.replace(" ", "\u00a0") for each in tried
-                ),
+                f"All points, {' × '.join(settings)}: value": all_points,
             }
         )
-    frame = pd.DataFrame(rows)
-    caption = f"Search of {listed(settings)}."
     values = ("Value", "Gate") if search.gate else ("Value",)
-    return Table(frame, values, caption=caption, notes=_notes(searched))
+    caption = f"Search of {listed(settings)}."
+    return Table(pd.DataFrame(rows), values, caption=caption, notes=_notes(searched))
 
 
 def describe_search(search: Mapping[str, Any]) -> str:
@@ -157,16 +154,9 @@ def _notes(search: Mapping[str, Any]) -> str:
         )
     if short_of := _below_gate(search, how):
         notes += f" No point of {listed(short_of)} reached it: the nearest one is chosen."
-    edges = [run for run, chosen in search["choices"].items() if chosen["untried"]]
-    if edges:
+    if edges := [run for run, chosen in search["choices"].items() if chosen["untried"]]:
         notes += f" At the edge of what was tried: {listed(edges)}."
     return notes + "".join(f" {capital(each)}." for each in search["outdated"])
-
-
-def _steps(search: Mapping[str, Any], chosen: Mapping[str, Any]) -> int:
-    return next(
-        int(each["steps"]) for each in search["trials"] if each["folder"] == chosen["folder"]
-    )
 
 
 def _best_step(search: Search, curve: Sequence[Mapping[str, float]]) -> str:
@@ -183,10 +173,6 @@ def _point(search: Search, values: Mapping[str, float]) -> str:
 
 def _mark(search: Search, point: Mapping[str, Any]) -> str:
     return "" if search.gate is None or search.gate.passed(point.get("gate")) else "†"
-
-
-def _gate(search: Search, point: Mapping[str, Any]) -> str:
-    return _value(point.get("gate")) + _mark(search, point)
 
 
 def _value(mean: float | None) -> str:
