@@ -1,12 +1,12 @@
 """Tables of exp8, and the numbers of its prose that are no reductions of measurements."""
 
-import pandas as pd
-
 from journeylab import plotting as plot
 from journeylab.plotting import StudyResults, Table
 from journeylab.studies.exp8_value_embeddings.settings import DOCUMENT_WIDTH, EXPONENTS, PAIRS
 from journeylab.wording.typography import fixed, scientific
 
+_UNTRAINED = {"1st component": ("component", 3), "Eff. rank": ("rank", 1), "Order": ("order", 2)}
+"""Head of a column → metric before training, and decimals."""
 EXPONENT_TITLES = {"-i/d": "10000^(−i/d)", "-2i/d": "10000^(−2i/d)"}
 
 
@@ -56,9 +56,9 @@ def _geometry(results: StudyResults) -> Table:
         for u, v in PAIRS:
             cosines = results.pool("untrained_cosine", embedding=variant, pair=f"{u}-{v}")["value"]
             row[f"({u}, {v})"] = plot.median(cosines, 4)
-        row["1st component"] = plot.median(_untrained(results, "component", variant))
-        row["Eff. rank"] = plot.median(_untrained(results, "rank", variant), 1)
-        row["Order"] = plot.median(_untrained(results, "order", variant), 2)
+        for head, (name, places) in _UNTRAINED.items():
+            known = results.pool(f"untrained_{name}", embedding=variant)["value"]
+            row[head] = plot.median(known, places)
         rows.append(row)
     return plot.table(rows)
 
@@ -74,7 +74,3 @@ def _printed(results: StudyResults) -> Table:
         row |= {f"Difference, {d}": scientific(float(at[d])) for d in (48, 64, DOCUMENT_WIDTH)}
         rows.append(row | {"Smallest": scientific(float(at.min()))})
     return plot.table(rows, words=2)
-
-
-def _untrained(results: StudyResults, name: str, variant: str) -> "pd.Series[float]":
-    return results.pool(f"untrained_{name}", embedding=variant)["value"]
