@@ -8,7 +8,7 @@ from typing import Any
 from journeylab.records.verdicts import Registration
 from journeylab.reports.answers import PrintedAnswer
 from journeylab.reports.forest import WIDTH, strip
-from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers, solved_text
+from journeylab.wording.numbers import value_text
 from journeylab.wording.rows import DECIDED, Row, StudyRows
 from journeylab.wording.verdicts import (
     SYMBOLS,
@@ -92,7 +92,7 @@ def front_row(row: Row, registered: Mapping[str, Registration], marks: str = "")
         "source": source_letter(row),
         "statement": row.statement,
         "lanes": [lane._asdict() for lane in strip(row)],
-        "value": _value(row),
+        "value": "" if row.effect is None and row.kind != "exact" else value_text(row),
         "claimed": row.region_text,
         "searched": searched(row),
         "marks": marks,
@@ -102,25 +102,12 @@ def front_row(row: Row, registered: Mapping[str, Registration], marks: str = "")
     }
 
 
-def _value(row: Row) -> str:
-    """The number that the drawing shows: a worst case, a count of seeds, or an effect."""
-    if row.kind == "exact":
-        return extreme_text(row)
-    if row.effect is None:
-        return ""
-    if row.solves:
-        return f"{solved_text(row)} seeds"
-    numbers = printed_numbers(row, first_digits(row))
-    return f"{numbers['effect']} {numbers['interval']}"
-
-
 def notes(row: Row, registered: Mapping[str, Registration]) -> list[str]:
     """Why a row is withheld, undecided or exploratory, and other notes of the judge."""
     said = [note for note in row.notes if not note.startswith(DECIDED)]
     texts = [*([f"withheld: {row.withheld}"] if row.withheld else []), *said]
     if outcome(row, registered) == "exploratory":
-        judged = f"{registered[row.id].text}; judged {row.word}"
-        return [*texts, judged]
+        texts.append(f"{registered[row.id].text}; judged {row.word}")
     return texts
 
 

@@ -1,6 +1,5 @@
 """The tables every study has: verdicts, certificates, the fairness table, failures."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from journeylab.wording.names import StudyNames
 from journeylab.wording.numbers import extreme_text, places, printed_numbers
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.typography import plain, short
-from journeylab.wording.verdicts import outcome, seed_numbers, source_letter
+from journeylab.wording.verdicts import grouped, outcome, seed_numbers, source_letter
 
 _CODE = "Checks of code, in no count of verdicts."
 _SECONDARY = "Secondary measurements, without verdicts."
@@ -42,9 +41,7 @@ def verdict_tables(study: StudyRows) -> dict[str, Table]:
 def fairness(runs: Sequence[RunRecord], names: StudyNames) -> Table | None:
     """Size, compute, data, steps and tuning of every variant; None if nothing was trained."""
     rows = []
-    variants: defaultdict[tuple[str, str], list[RunRecord]] = defaultdict(list)
-    for run in runs:
-        variants[run.arm, run.variant].append(run)
+    variants = grouped(((run.arm, run.variant), run) for run in runs)
     for (arm, variant), chunks in variants.items():
         first = chunks[0]
         if first.training is None:

@@ -55,6 +55,16 @@ def solved_text(row: Row) -> str:
     return "n/a" if row.effect is None else f"{round(row.effect * row.n)} of {row.n}"
 
 
+def value_text(row: Row) -> str:
+    """The number of a claim in one line: a worst case, a count of seeds, or effect and interval."""
+    if row.kind == "exact":
+        return extreme_text(row)
+    if row.solves:
+        return f"{solved_text(row)} seeds"
+    numbers = printed_numbers(row, first_digits(row))
+    return f"{numbers['effect']} {numbers['interval']}".strip()
+
+
 def extreme_text(verdict: Row) -> str:
     """The extreme value of an exact claim: a count as a whole number, others with three digits."""
     extreme = verdict.extreme

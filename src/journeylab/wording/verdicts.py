@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from journeylab.claims.theorems import Theorems
 from journeylab.records.verdicts import (
@@ -22,6 +22,8 @@ from journeylab.wording.numbers import places, printed_numbers
 from journeylab.wording.rows import COARSE, SATURATED, Row, StudyRows
 from journeylab.wording.typography import plain, short
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 UNFOUND = {
     "no counterexample found": "no counterexample was found",
     "not found": "no example was found",
@@ -148,9 +150,7 @@ def scope_text(row: Verdict) -> str:
     """
     if row.verdict in ("supported", "refuted"):
         return f"{row.verdict} at all {len(row.scope)} points of its scope"
-    groups: dict[str, list[ScopePoint]] = {}
-    for point in row.scope:
-        groups.setdefault(point.word, []).append(point)
+    groups = grouped((point.word, point) for point in row.scope)
     words = sorted(groups, key=lambda word: OUTCOMES.index(word))
     if row.verdict != "depends":
         words = [word for word in words if word not in ("supported", "refuted")]
@@ -323,9 +323,7 @@ def _outcomes_text(
     rows: Sequence[Row], registered: Mapping[str, Registration], *, ids: bool
 ) -> str:
     """How many claims of one source have which outcome."""
-    groups: dict[str, list[str]] = {}
-    for row in rows:
-        groups.setdefault(outcome(row, registered), []).append(row.id.removeprefix("exp"))
+    groups = grouped((outcome(row, registered), row.id.removeprefix("exp")) for row in rows)
     number, document = len(rows), rows[0].source == "document"
     if len(groups) == 1:
         (word,) = groups
@@ -348,12 +346,13 @@ def _outcomes_text(
 
 def _limits(rows: Sequence[Row]) -> list[str]:
     """Why rows have no verdict or are not decided, reason by reason."""
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        word = outcome(row, {})
-        for reason in [] if row.verdict in ("supported", "refuted") else remarks(row):
-            if reason != COARSE:
-                reasons.setdefault((word, reason), []).append(row.id.removeprefix("exp"))
+    reasons = grouped(
+        ((outcome(row, {}), reason), row.id.removeprefix("exp"))
+        for row in rows
+        if row.verdict not in ("supported", "refuted")
+        for reason in remarks(row)
+        if reason != COARSE
+    )
     return [
         f"In {listed(names)}, {reason}."
         if reason.startswith(SATURATED)
@@ -436,10 +435,7 @@ def _registered_text(rows: Sequence[Row], registered: Mapping[str, Registration]
 
 def checks_text(rows: Iterable[Row]) -> str:
     """The checks of code among rows, which no count has, in a sentence; "" without any."""
-    names: dict[str, list[str]] = {}
-    for row in rows:
-        if row.is_check:
-            names.setdefault(row.word, []).append(row.id.removeprefix("exp"))
+    names = grouped((row.word, row.id.removeprefix("exp")) for row in rows if row.is_check)
     texts = [
         f"{listed(ids)} {word.removesuffix('s') if len(ids) > 1 else word}"
         if word in ("holds", "fails")
@@ -451,20 +447,23 @@ def checks_text(rows: Iterable[Row]) -> str:
 
 def registration_lines(study: StudyRows, registered: Mapping[str, Registration]) -> list[str]:
     """The registration of all judged rows, grouped by what it says."""
-    groups: dict[str, list[str]] = {}
-    for row in study.verdicts:
-        if row.verdict is not None and row.id in registered:
-            groups.setdefault(registered[row.id].text, []).append(row.id)
+    rows = [row for row in study.verdicts if row.verdict is not None and row.id in registered]
+    groups = grouped((registered[row.id].text, row.id.removeprefix("exp")) for row in rows)
     if len(groups) == 1:
         (text,) = groups
         return [f"All judged claims: {text}."]
-    return [
-        f"{', '.join(name.removeprefix('exp') for name in names)}: {text}."
-        for text, names in groups.items()
-    ]
+    return [f"{', '.join(names)}: {text}." for text, names in groups.items()]
 
 
 # ---- words ---------------------------------------------------------------------------------------
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """The values of each key, in their order."""
+    groups: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def count(number: int) -> str:

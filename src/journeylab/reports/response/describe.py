@@ -18,7 +18,7 @@ from journeylab.reports.response.reproducibility import reproducibility, runs_ta
 from journeylab.reports.summary import HEAD, NOTES, count_outcomes
 from journeylab.reports.tables import printed_table
 from journeylab.reports.typeset import STAMP
-from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers, solved_text
+from journeylab.wording.numbers import value_text
 from journeylab.wording.placeholders import fill, print_all
 from journeylab.wording.rows import Row
 from journeylab.wording.typography import plain, short
@@ -28,6 +28,7 @@ from journeylab.wording.verdicts import (
     checks_text,
     count,
     findings,
+    grouped,
     headline,
     is_exploratory,
     listed,
@@ -147,9 +148,8 @@ def _glance(
     return {
         "head": [*HEAD, ""],
         "rows": [
-            {
-                "label": theorem.label,
-                "name": theorem.name,
+            theorem._asdict()
+            | {
                 "cells": [
                     [
                         {"word": word, "symbol": SYMBOLS.get(word, ""), "count": number}
@@ -157,7 +157,6 @@ def _glance(
                     ]
                     for cell in theorem.cells
                 ],
-                "studies": list(theorem.studies),
             }
             for theorem in count_outcomes(rows, theorems)
         ],
@@ -208,10 +207,11 @@ def _sentences(
         sentences.append("A quick run is no evidence; its rows show only that everything runs.")
     elif firm:
         sentences += findings(firm, theorems, registered, ids=True)
-    reasons: dict[str, list[str]] = {}
-    for row in [row for row in rows if not row.is_check] if evidence else ():
-        if is_exploratory(row, registered):
-            reasons.setdefault(registered[row.id].remark, []).append(row.id.removeprefix("exp"))
+    reasons = grouped(
+        (registered[row.id].remark, row.id.removeprefix("exp"))
+        for row in rows
+        if evidence and not row.is_check and is_exploratory(row, registered)
+    )
     sentences += [f"Exploratory, {why}: {listed(names)}." for why, names in reasons.items()]
     if evidence and (checks := checks_text(rows)):
         sentences.append(checks)
@@ -251,14 +251,13 @@ def _row(row: Row, registered: Mapping[str, Registration]) -> dict[str, Any]:
 
 
 def _value(row: Row) -> str:
-    """The number and its sample: a worst case, a count of seeds, or an effect and its interval."""
+    """The number and its sample."""
     if row.kind == "exact":
-        return f"{extreme_text(row)}, {plain(row.n)} case{'s' * (row.n != 1)}"
+        return f"{value_text(row)}, {plain(row.n)} case{'s' * (row.n != 1)}"
     if row.solves:
-        return f"{solved_text(row)} seeds"
-    numbers = printed_numbers(row, first_digits(row))
+        return value_text(row)
     more = f", detectable {plain(row.detectable, 2)}" if row.word == "inconclusive" else ""
-    return f"{numbers['effect']} {numbers['interval']}".strip() + f", {row.n} seeds{more}"
+    return f"{value_text(row)}, {row.n} seeds{more}"
 
 
 def _figures(asked: ReviewPoint, studies: Sequence[JudgedStudy]) -> list[dict[str, str]]:
@@ -274,9 +273,7 @@ def _figures(asked: ReviewPoint, studies: Sequence[JudgedStudy]) -> list[dict[st
         study, _, figure = name.partition("/")
         if study in known:
             if name not in drawn:
-                raise UserError(
-                    f"response.yaml: {asked.id}: figures: {name!r} is not drawn; there are: "
-                    f"{', '.join(drawn)}"
-                )
+                where = f"response.yaml: {asked.id}: figures: {name!r}"
+                raise UserError(f"{where} is not drawn; there are: {', '.join(drawn)}")
             figures.append({"study": study, "name": figure, "caption": drawn[name]})
     return figures
