@@ -82,6 +82,7 @@ _TEXT = {
     "\u202f": r"\,",
     "\u2009": r"\,",
 }
+_KNOWN = {sign: rf"\ensuremath{{{form}}}" for sign, form in _MATHS.items()} | _TEXT | _SPECIAL
 _CHARACTER = re.compile("[A-Za-z][\u0300-\u036f]+|.", re.DOTALL)
 """A character, or a letter with its accents."""
 _KEY = re.compile(r"[A-Za-z0-9_.=-]+")
@@ -186,12 +187,8 @@ def _printed(text: str) -> str:
 
 
 def _escape_character(character: str) -> str:
-    if character in _SPECIAL:
-        return _SPECIAL[character]
-    if character in _TEXT:
-        return _TEXT[character]
-    if character in _MATHS:
-        return rf"\ensuremath{{{_MATHS[character]}}}"
+    if character in _KNOWN:
+        return _KNOWN[character]
     if character.isspace():
         return " "
     if character.isascii() and character.isprintable():

@@ -59,22 +59,15 @@ def _study(study: JudgedStudy, then: StudyThen) -> dict[str, Any]:
     verdicts = {row.id: row for row in study.verdicts.verdicts}
     pairs, why_not = _pairs(study, then)
     reasons = list(_reasons(study, then))
+    known = {now for now, _, _ in pairs}
+    new = [row.id.removeprefix("exp") for row in study.verdicts.judged if row.id not in known]
+    claims = f"New claims: {listed(new)}." if new and not why_not else ""
     rows = [
         row
         for now, before, name in pairs
         if (row := _row(verdicts[now], before, name, then, bool(reasons)))
     ]
-    lines = reasons.copy()
-    figures = _figures(study, then)
-    if figures:
-        lines.append(figures)
-    if why_not:
-        lines.insert(0, why_not)
-    named = {now for now, _, _ in pairs}
-    new = [row.removeprefix("exp") for row in verdicts if row not in named and not why_not]
-    new = [row for row in new if verdicts[f"exp{row}"] in study.verdicts.judged]
-    if new:
-        lines.append(f"New claims: {listed(new)}.")
+    lines = list(filter(None, (why_not, *reasons, _figures(study, then), claims)))
     return {"study": study.study, "rows": rows, "lines": lines, "compared": len(pairs)}
 
 
