@@ -21,6 +21,10 @@ WHOLE = tuple(variant for variant in NAMES.labels if variant not in STACKED)
 _WHOLE_MODEL = "Accuracy"
 _BY_HEADS: Columns = {f"H {h}": ("accuracy", {"variant": STACKED, "H": h}) for h in HEADS}
 _WITHOUT_HEADS: Columns = {"Accuracy": ("accuracy", {"variant": WHOLE})}
+_EXCESS: Columns = {
+    "Error": ("squared_error", {"variant": "separable"}),
+    "Excess": ("excess", {"variant": "separable"}),
+}
 _NUMERIC = ("Parameters", _WHOLE_MODEL, *map(str, HEADS), "Failed")
 _ERRORS = ("Error", "Smallest", "Excess", "Largest excess", "Accuracy", "Truncated")
 _SEPARABLE = ("squared_error", "eckart_young", "excess", "accuracy", "truncated_accuracy")
@@ -29,23 +33,14 @@ _SEPARABLE = ("squared_error", "eckart_young", "excess", "accuracy", "truncated_
 def tabulate(results: StudyResults) -> dict[str, Table]:
     """Accuracies, errors against the Eckart–Young error, and ranks with gaps."""
     return {
-        "accuracies": Table(
-            frame=_accuracies(results),
-            numeric=_NUMERIC,
+        "accuracies": plot.table(
+            _accuracies(results),
+            words=2,
             numbers=plot.medians(results, _BY_HEADS | _WITHOUT_HEADS).numbers,
         ),
-        "errors": Table(
-            frame=_errors(results),
-            numeric=("H", *_ERRORS),
-            numbers=plot.medians(
-                results,
-                {
-                    "Error": ("squared_error", {"variant": "separable"}),
-                    "Excess": ("excess", {"variant": "separable"}),
-                },
-                FITTED,
-                by=("arm", "H"),
-            ).numbers,
+        "errors": plot.table(
+            _errors(results),
+            numbers=plot.medians(results, _EXCESS, FITTED, by=("arm", "H")).numbers,
         ),
         "ranks": _ranks(results),
     }
@@ -101,4 +96,4 @@ def _ranks(results: StudyResults) -> Table:
                 distinct = ", ".join(sorted({str(int(rank)) for rank in ranks}))
                 rows.append([title, operators, distinct, *(scientific(gap.min()) for gap in gaps)])
     heads = ("Rank", *(f"Smallest gap, {arithmetic}" for arithmetic in ARITHMETICS))
-    return Table(frame=pd.DataFrame(rows, columns=["Frequencies", "Roles", *heads]), numeric=heads)
+    return plot.table(pd.DataFrame(rows, columns=["Frequencies", "Roles", *heads]), words=2)

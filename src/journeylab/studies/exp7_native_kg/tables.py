@@ -1,9 +1,7 @@
 """Tables of exp7, and the numbers of its prose that are no reductions of measurements."""
 
-import pandas as pd
-
 from journeylab.knowledge.tables import undertrained, worlds_per_seed
-from journeylab.plotting import StudyResults, Table
+from journeylab.plotting import StudyResults, Table, table
 from journeylab.studies.exp7_native_kg.settings import DOCUMENTED
 
 
@@ -16,17 +14,12 @@ def _tabulate_counts(results: StudyResults) -> Table:
     """The documented sizes against those of a world with the documented generations."""
     counted = results.select("count").groupby("quantity")["value"].first()
     off = results.select("count_deviation").groupby("quantity")["value"].max()
-    return Table(
-        frame=pd.DataFrame(
-            {
-                "Quantity": list(DOCUMENTED),
-                "Reviewer plan": [_print_size(*size) for size in DOCUMENTED.items()],
-                "Here": [_print_size(name, counted[name]) for name in DOCUMENTED],
-                "Deviation": [f"{100 * off[name]:.0f} %" for name in DOCUMENTED],
-            }
-        ),
-        numeric=("Reviewer plan", "Here", "Deviation"),
-    )
+    rows = [
+        {"Quantity": name, "Reviewer plan": _print_size(name, size)}
+        | {"Here": _print_size(name, counted[name]), "Deviation": f"{100 * off[name]:.0f} %"}
+        for name, size in DOCUMENTED.items()
+    ]
+    return table(rows)
 
 
 def _print_size(quantity: str, value: float) -> str:
