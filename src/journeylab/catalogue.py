@@ -26,9 +26,9 @@ from journeylab.config import (
     StudySettings,
     TrainedJob,
     UserError,
-    accepted,
     at_scale,
     build,
+    check_known,
     check_plain,
     read_yaml,
     shown,
@@ -228,8 +228,7 @@ def resolve(raw: Mapping[str, Any], file: str = "config.yaml") -> Config:
         raise UserError(f"{file}: studies: {shown(written)}: write a mapping of studies")
     known = discover()
     for study in written:
-        if study not in known:
-            raise UserError(f"{file}: studies.{study}: no such study;{accepted(study, known)}")
+        check_known(study, known, f"{file}: studies.{study}: no such study")
     scale = top.get("scale", "default")
     studies = {
         study: _resolve_study(study, written[study], scale, file)

@@ -27,9 +27,9 @@ from pathlib import Path
 
 from journeylab.claims.checks import check_parts
 from journeylab.claims.forms import form_error
-from journeylab.claims.schema import LOOKS, Claim, Looks, Register, StudyClaims
-from journeylab.claims.theorems import THEOREMS, Theorems, read_theorems
-from journeylab.config import UserError, accepted, build, read_yaml
+from journeylab.claims.schema import LOOKS, Looks, Register, StudyClaims
+from journeylab.claims.theorems import THEOREMS, read_theorems
+from journeylab.config import UserError, build, check_known, read_yaml
 
 
 def read_register(folder: Path, only: Collection[str] = ()) -> Register:
@@ -50,7 +50,10 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
         for claim in claims.claims:
             if not claim.id.startswith(f"{study}."):
                 raise UserError(f"{path}: {claim.id}: ids of {study} start with {study}.")
-            _check_theorem(claim, theorems, path)
+            if theorems.theorems:  # a folder without the file lists none
+                unlisted = f"{claim.theorem!r} is not in {path.with_name(THEOREMS)}"
+                where = f"{path}: {claim.id}: theorem"
+                check_known(claim.theorem, theorems.by_label, f"{where}: {unlisted}")
             if claim.cites and claim.source != "document":
                 raise UserError(f"{path}: {claim.id}: cites: write source: document too")
             exact = claim.kind == "exact"
@@ -59,12 +62,3 @@ def read_register(folder: Path, only: Collection[str] = ()) -> Register:
             check_parts(claim, claims, looks, str(path))
         studies[study] = claims
     return Register(**dict(looks), studies=studies)
-
-
-def _check_theorem(claim: Claim, theorems: Theorems, path: Path) -> None:
-    """Refuse a label that ``theorems.yaml`` does not list; a folder without the file lists none."""
-    if theorems.theorems and claim.theorem not in theorems.by_label:
-        raise UserError(
-            f"{path}: {claim.id}: theorem: {claim.theorem!r} is not in {path.with_name(THEOREMS)};"
-            f"{accepted(claim.theorem, theorems.by_label)}"
-        )

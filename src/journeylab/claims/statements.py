@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from journeylab.claims.schema import Register
 from journeylab.claims.theorems import Theorems
-from journeylab.config import Frozen, Name, UserError, accepted, build, read_yaml
+from journeylab.config import Frozen, Name, UserError, build, check_known, read_yaml
 
 STATEMENTS = "statements.yaml"
 
@@ -56,18 +56,12 @@ def read_statements(
     documents = build(Statements, read_yaml(path), str(path)).documents
     named = set()
     for document, statements in documents.items():
-        if document not in theorems.documents:
-            raise UserError(
-                f"{path}: {document!r} is no document of theorems.yaml;"
-                f"{accepted(document, theorems.documents)}"
-            )
+        missing_document = f"{path}: {document!r} is no document of theorems.yaml"
+        check_known(document, theorems.documents, missing_document)
         for statement in statements:
             for claim in statement.claims:
-                if claim not in known:
-                    raise UserError(
-                        f"{path}: {document}: {statement.section}: {claim!r} is no claim;"
-                        f"{accepted(claim, known)}"
-                    )
+                where = f"{path}: {document}: {statement.section}"
+                check_known(claim, known, f"{where}: {claim!r} is no claim")
                 named.add(claim)
     if missing := [c.id for c in known.values() if c.source == "document" and c.id not in named]:
         raise UserError(

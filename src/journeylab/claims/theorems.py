@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from journeylab.claims.schema import TheoremLabel
-from journeylab.config import Frozen, Name, UserError, accepted, build, read_yaml
+from journeylab.config import Frozen, Name, build, check_known, read_yaml
 
 THEOREMS = "theorems.yaml"
 
@@ -48,9 +48,6 @@ def read_theorems(claims: Path) -> Theorems:
     path = claims / THEOREMS
     known = build(Theorems, read_yaml(path) if path.exists() else {}, str(path))
     for theorem in known.theorems:
-        if theorem.document not in known.documents:
-            raise UserError(
-                f"{path}: {theorem.label}: document: {theorem.document!r} is unknown;"
-                f"{accepted(theorem.document, known.documents)}"
-            )
+        unknown = f"{path}: {theorem.label}: document: {theorem.document!r} is unknown"
+        check_known(theorem.document, known.documents, unknown)
     return known

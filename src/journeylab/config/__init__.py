@@ -5,7 +5,7 @@ its part from the models below (``studies/<folder>/settings.py``); this package 
 """
 
 from journeylab.config.checkout import check_checkout
-from journeylab.config.errors import UserError, accepted, masked, meant, refusal, shown
+from journeylab.config.errors import UserError, accepted, check_known, masked, meant, refusal, shown
 from journeylab.config.fields import (
     AsNumber,
     Count,

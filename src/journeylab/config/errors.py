@@ -39,6 +39,12 @@ def accepted(name: object, known: Mapping[str, Any] | list[str]) -> str:
     return f"{hint.removeprefix(';')} accepted: {', '.join(known)}"
 
 
+def check_known(name: str, known: Mapping[str, Any] | list[str], message: str) -> None:
+    """Raise UserError with a message and a hint for a name that is not known."""
+    if name not in known:
+        raise UserError(f"{message};{accepted(name, known)}")
+
+
 def meant(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """The end of a message about a name: the closest of the known ones; "" if none is close."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple, Self
 
 from pydantic import PositiveInt, StringConstraints, model_validator
 
-from journeylab.config import Frozen, UserError, accepted, build, read_yaml
+from journeylab.config import Frozen, UserError, build, check_known, read_yaml
 from journeylab.records.verdicts import Registration
 from journeylab.reports.numbers import study_numbers
 from journeylab.wording.placeholders import PLACEHOLDER, fill, print_all
@@ -72,8 +72,7 @@ def read_answer(folder: Path) -> Answer | None:
         raise UserError(f"{path}: written_for: {_REVISION} is missing; write {_REVISION}: 1")
     words = [*OUTCOMES, "holds", "fails"]
     for row, word in answer.words.items():
-        if word not in words:
-            raise UserError(f"{path}: written_for: {row}: {word!r};{accepted(word, words)}")
+        check_known(word, words, f"{path}: written_for: {row}: {word!r}")
     for found in PLACEHOLDER.finditer(answer.text):
         row = ".".join(found["key"].split(".")[:2])
         if row not in answer.words:

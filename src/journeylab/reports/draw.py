@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from journeylab import plotting as plot
-from journeylab.config import UserError, accepted
+from journeylab.config import UserError, check_known
 from journeylab.plotting import StudyResults, Table
 from journeylab.plotting.captions import SENTENCES
 from journeylab.records.files import MANIFEST, write_json
@@ -113,8 +113,7 @@ def with_words(
     def fill(text: str, where: str) -> str:
         def word(found: re.Match[str]) -> str:
             key, form = found["key"], found["form"]
-            if key not in known:
-                raise UserError(f"{file}: {where}: {found[0]};{accepted(key, known)}")
+            check_known(key, known, f"{file}: {where}: {found[0]}")
             return in_form(known[key], form) if form else plain(known[key])
 
         return _PLACE.sub(word, text)
