@@ -109,10 +109,7 @@ def _judged(results: Path) -> dict[str, StudyVerdicts]:
 def reference_of(verdicts: StudyVerdicts) -> Reference:
     """The reference that a study's verdicts are recorded as."""
     return Reference(
-        study=verdicts.study,
-        scale=verdicts.scale,
-        seeds=verdicts.seeds,
-        revision=verdicts.revision,
+        **verdicts.model_dump(include={"study", "scale", "seeds", "revision"}),
         claims={verdict.id: _outcome(verdict) for verdict in verdicts.verdicts},
     )
 
