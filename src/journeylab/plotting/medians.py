@@ -7,7 +7,6 @@ import pandas as pd
 
 from journeylab.plotting.results import Level, Places, StudyResults, Table, in_print_order, median
 from journeylab.plotting.searches import tabulate_trials
-from journeylab.wording.names import Column, StudyNames, WrittenTable
 from journeylab.wording.queries import in_key
 from journeylab.wording.typography import plain
 
@@ -72,10 +71,11 @@ def tabulated(results: StudyResults, own: Mapping[str, Table]) -> dict[str, Tabl
     names, tables = results.names, dict(own)
     for name, written in names.tables.items():
         if written.medians:
-            columns = {
-                column.head: (column.metric, {**_levels(written, names, column), **column.at})
-                for column in written.medians
-            }
+            columns: Columns = {}
+            for column in written.medians:  # levels that all share, of the factors that each has
+                factors = names.metrics[column.metric].factors
+                shared = {name: level for name, level in written.at.items() if name in factors}
+                columns[column.head] = column.metric, {**shared, **column.at}
             tables[name] = medians(results, columns, written.arms, written.by)
         elif written.ranges:
             tables[name] = ranges(results, written.ranges)
@@ -83,12 +83,6 @@ def tabulated(results: StudyResults, own: Mapping[str, Table]) -> dict[str, Tabl
             tables[name] = tabulate_trials(results, written.trials)
     ordered = (name for name in dict.fromkeys((*names.tables, *tables)) if name in tables)
     return {name: tables[name] for name in ordered if len(tables[name].frame)}
-
-
-def _levels(table: WrittenTable, names: StudyNames, column: Column) -> dict[str, Level]:
-    """The levels that all columns of a table share, of the factors that the metric has."""
-    factors = names.metrics[column.metric].factors
-    return {factor: level for factor, level in table.at.items() if factor in factors}
 
 
 def ranges(results: StudyResults, by: Mapping[str, tuple[str, ...]]) -> Table:

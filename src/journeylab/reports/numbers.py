@@ -18,10 +18,7 @@ def study_numbers(verdicts: StudyRows, extra: Mapping[str, Number]) -> dict[str,
     """
     study = verdicts.study
     numbers: dict[str, Number] = {
-        f"{study}.scale": verdicts.scale,
-        f"{study}.seeds": verdicts.seeds,
-        f"{study}.alpha": verdicts.alpha,
-        f"{study}.M": verdicts.M,
+        f"{study}.{name}": getattr(verdicts, name) for name in ("scale", "seeds", "alpha", "M")
     }
     for verdict in verdicts.verdicts:
         numbers |= _estimate(verdict.id, verdict, verdict, bounded=verdict.kind != "exact")

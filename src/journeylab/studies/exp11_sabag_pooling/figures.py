@@ -1,30 +1,58 @@
 """Figures of exp11."""
 
+import pandas as pd
+
 from journeylab import plotting as plot
-from journeylab.studies.exp11_sabag_pooling import panels
+from journeylab.plotting import Lines, StudyResults
 from journeylab.studies.exp11_sabag_pooling import settings as own
 from journeylab.studies.exp11_sabag_pooling.tables import numbers, tabulate
+
+_TASKS = (
+    *("string-first2", "string-copy", "string-reverse", "string-sorted"),
+    *("string-extremes", "string-double", "sentence"),
+)
+"""The arms that are trained."""
+
+
+def _title_exact(results: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
+    """Panels of tasks; exact matches in a panel of their own, beside the accuracy."""
+    ends = {"accuracy": "", "exact": ", exact match"}
+    titles = [f"{results.arms[arm]}{end}" for arm in _TASKS for end in ends.values()]
+    title = pd.Categorical(rows["data"].astype(str) + rows["measure"].map(ends), titles)
+    return rows.assign(data=title.remove_unused_categories())
+
+
+def _ceiling(results: StudyResults, _: str, part: pd.DataFrame) -> Lines:
+    """The ceiling of the task of a panel."""
+    return {"permutation-invariant ceiling": results.anchor("ceiling", arm=part["arm"].iloc[0])}
+
+
+def _add_case(_: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
+    """Optimiser and start as the case of a panel; base rates in their order."""
+    in_order = rows.sort_values("base", key=lambda base: base.astype(float), kind="stable")
+    return in_order.assign(case=in_order["optimiser"] + ", " + in_order["scale"] + " start")
+
 
 FIGURES: plot.Figures = {
     "accuracy": plot.multiples(
         {
-            "accuracy": ("accuracy", {"arm": panels.TASKS}),
+            "accuracy": ("accuracy", {"arm": _TASKS}),
             "exact": ("exact", {"arm": "string-sorted"}),
         },
         height=1.25,
         labels=("accuracy", ""),
-        rows=panels.title_exact,
-        lines=panels.ceiling,
+        rows=_title_exact,
+        lines=_ceiling,
         col="data",
         col_wrap=4,
         xlim=(-0.05, 1.05),
     ),
     "learning": plot.multiples(
         "accuracy",
-        {"arm": panels.TASKS},
+        {"arm": _TASKS},
         curve=True,
         labels=("step", "accuracy"),
-        lines=panels.ceiling,
+        lines=_ceiling,
         col="data",
         col_wrap=3,
         sharex=False,
@@ -53,7 +81,7 @@ FIGURES: plot.Figures = {
         height=1.7,
         labels=("base rate", "mean training loss"),
         names={"multiplier": {many: f"queries × {many}" for many in (1, own.MULTIPLIERS[-1])}},
-        rows=panels.add_case,
+        rows=_add_case,
         limits={"yscale": "log"},
         x="base",
         hue="multiplier",
