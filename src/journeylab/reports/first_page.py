@@ -15,6 +15,7 @@ from journeylab.wording.verdicts import (
     TheoremText,
     certainty,
     checks_text,
+    grouped,
     outcome,
     searched,
     source_letter,
@@ -53,13 +54,9 @@ def first_page(
             theorem_text(label, theorems)._asdict()
             | {
                 "label": label if label in theorems else "",
-                "rows": [
-                    front_row(row, registered, marks[row.id])
-                    for row in judged
-                    if row.theorem == label
-                ],
+                "rows": [front_row(row, registered, marks[row.id]) for row in rows],
             }
-            for label in dict.fromkeys(row.theorem for row in judged)
+            for label, rows in grouped((row.theorem, row) for row in judged).items()
         ],
         "checks": checks_text(study.checks),
         "notes": [{"mark": mark, "text": text} for mark, text in texts.items()],

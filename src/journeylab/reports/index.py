@@ -16,6 +16,7 @@ from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import (
     OUTCOMES,
     capital,
+    grouped,
     measured_text,
     outcome,
     searched,
@@ -79,8 +80,8 @@ def _groups(rows: Sequence[Row], study: JudgedStudy) -> list[dict[str, Any]]:
     """The rows of each theorem, as on the first page of the report."""
     return [
         theorem_text(label, study.theorems)._asdict()
-        | {"label": label, "rows": [_row(row, study) for row in rows if row.theorem == label]}
-        for label in dict.fromkeys(row.theorem for row in rows)
+        | {"label": label, "rows": [_row(row, study) for row in about]}
+        for label, about in grouped((row.theorem, row) for row in rows).items()
     ]
 
 

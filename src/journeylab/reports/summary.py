@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from journeylab.claims.schema import Claim
 from journeylab.wording.rows import Row
-from journeylab.wording.verdicts import OUTCOMES, TheoremText, theorem_text
+from journeylab.wording.verdicts import OUTCOMES, TheoremText, grouped, theorem_text
 
 HEAD = ("Theorem", "Document’s, over seeds", "Corrected, over seeds", "Certificates")
 NOTES = (
@@ -36,9 +36,8 @@ def count_outcomes(
     Checks of code are not counted.
     """
     counted = []
-    rows = [(row, word) for row, word in rows if row.form != "check"]
-    for label in dict.fromkeys(row.theorem for row, _ in rows):
-        about = [(row, word) for row, word in rows if row.theorem == label]
+    by_theorem = grouped((row.theorem, (row, word)) for row, word in rows if row.form != "check")
+    for label, about in by_theorem.items():
         seeds = [(row, word) for row, word in about if row.kind != "exact"]
         groups = (
             [word for row, word in seeds if row.source == "document"],

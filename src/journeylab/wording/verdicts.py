@@ -305,17 +305,14 @@ def findings(
     Claims of the document come before corrected ones. ``ids`` names the rows of every outcome.
     """
     sentences = []
-    labels = list(dict.fromkeys(row.theorem for row in rows))
-    for label in labels:
-        about = [row for row in rows if row.theorem == label]
+    by_theorem = grouped((row.theorem, row) for row in rows)
+    for label, about in by_theorem.items():
         document = [row for row in about if row.source == "document"]
         corrected = [row for row in about if row.source == "corrected"]
-        texts = [
-            _outcomes_text(group, registered, ids=ids) for group in (document, corrected) if group
-        ]
+        texts = [_outcomes_text(of, registered, ids=ids) for of in (document, corrected) if of]
         text = f"{'; '.join(texts)}."
         name = theorem_text(label, theorems).name
-        sentences.append(capital(text) if len(labels) == 1 else f"{name}: {text}")
+        sentences.append(capital(text) if len(by_theorem) == 1 else f"{name}: {text}")
     return sentences + _limits(rows)
 
 
