@@ -11,7 +11,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from scipy.stats import quantile_test
 
-from journeylab.claims import statistics
 from journeylab.plotting import (
     anchors,
     canvas,
@@ -181,18 +180,6 @@ def test_the_style_leaves_no_trace():
     with styled():
         assert mpl.rcParams["font.size"] == pytest.approx(7.5)
     assert dict(mpl.rcParams) == before
-
-
-@pytest.mark.parametrize("n", [1, 5, 6, 12, 30])
-@pytest.mark.parametrize("failed", [0, 1, 3])
-def test_the_drawn_interval_equals_the_judges(n, failed):
-    values = np.random.default_rng(n).normal(size=n)
-    values[:failed] = np.nan
-    for level in (0.9, 0.95, 0.99):
-        drawn = median_interval(values, level)
-        assert drawn == statistics.median_interval(
-            values, statistics.interval_rank(n, (1 - level) / 2)
-        )
 
 
 def claim(identity: str, **given) -> Row:
