@@ -56,8 +56,8 @@ def read_statements(
     documents = build(Statements, read_yaml(path), str(path)).documents
     named = set()
     for document, statements in documents.items():
-        missing_document = f"{path}: {document!r} is no document of theorems.yaml"
-        check_known(document, theorems.documents, missing_document)
+        unknown = f"{path}: {document!r} is no document of theorems.yaml"
+        check_known(document, theorems.documents, unknown)
         for statement in statements:
             for claim in statement.claims:
                 where = f"{path}: {document}: {statement.section}"

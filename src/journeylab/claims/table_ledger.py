@@ -51,9 +51,7 @@ def registrations_before(of: TableClaims, source: str) -> dict[str, Registration
     known = standings(ledger, of.register, of.study, planned_rows(of.register, of.study, {}))
     lines = {digest(entry.line): entry.commit for entry in ledger.entries(of.study)}
     began = first_start(source.removeprefix(MLFLOW)) if source.startswith(MLFLOW) else None
-    path = Path(source).resolve()
-    log = ("log", "--reverse", "--topo-order", "--full-history", "--format=%H", "--", path.name)
-    first = "" if began else (ask_git(path.parent, *log) or "").partition("\n")[0]
+    first = "" if began else _first_commit(source)
     states = {}
     for row, standing in known.items():
         commit, reason = lines.get(standing.digest, ""), standing.reason
@@ -108,3 +106,10 @@ def remember(of: TableClaims, source: str, table: pd.DataFrame, verdicts: StudyV
     ]
     if new := [line for line in lines if line not in known]:
         ledger.write(of.study, [*known, *new])
+
+
+def _first_commit(source: str) -> str:
+    """The first commit that has a table; "" if none has."""
+    path = Path(source).resolve()
+    log = ("log", "--reverse", "--topo-order", "--full-history", "--format=%H", "--", path.name)
+    return (ask_git(path.parent, *log) or "").partition("\n")[0]

@@ -31,6 +31,11 @@ class Job(NamedTuple):
     plan: Plan
     outputs: tuple[Path, ...]
 
+    @property
+    def made(self) -> bool:
+        """Whether its first output exists."""
+        return self.outputs[0].exists()
+
 
 def check_outputs(
     overrides: Annotated[list[str] | None, typer.Argument(help="KEY=VALUE, as planned.")] = None,
@@ -61,10 +66,10 @@ def check_plan(
         Job(plan, tuple(Path(workflow.folder(path)) for path in job_outputs(name, plan)))
         for name, plan in workflow.plans()
     ]
-    made = [job.plan for job in jobs if job.outputs[0].exists()]
+    made = [job.plan for job in jobs if job.made]
     read = {key for plan in made for key in (*plan.inputs.values(), *dict(plan.runs).values())}
     read -= _later(workflow, jobs)
-    checked = [job for job in jobs if job.outputs[0].exists() or _identities(job.plan) & read]
+    checked = [job for job in jobs if job.made or _identities(job.plan) & read]
     problems = [
         f"{fault.partition(';')[0]}; `{_command(job, fault, options)}` makes it anew"
         for job in checked

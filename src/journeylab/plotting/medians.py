@@ -72,9 +72,9 @@ def tabulated(results: StudyResults, own: Mapping[str, Table]) -> dict[str, Tabl
     for name, written in names.tables.items():
         if written.medians:
             columns: Columns = {}
-            for column in written.medians:  # levels that all share, of the factors that each has
-                factors = names.metrics[column.metric].factors
-                shared = {name: level for name, level in written.at.items() if name in factors}
+            for column in written.medians:
+                known = names.metrics[column.metric].factors  # a metric may lack a shared factor
+                shared = {of: level for of, level in written.at.items() if of in known}
                 columns[column.head] = column.metric, {**shared, **column.at}
             tables[name] = medians(results, columns, written.arms, written.by)
         elif written.ranges:

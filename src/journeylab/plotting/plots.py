@@ -33,7 +33,10 @@ Panel = tuple[Axes, pd.DataFrame]
 
 
 def median_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """The judge's interval of the population median, which a missing value (NaN) widens."""
+    """The interval [x₍k₎, x₍n+1−k₎] of the population median, as in verdicts.
+
+    A missing value (NaN) counts as −∞ in the lower end and as ∞ in the upper end.
+    """
     x = np.asarray(values, dtype=np.float64)
     return statistics.median_interval(x, statistics.interval_rank(len(x), (1 - level) / 2))
 
@@ -92,9 +95,10 @@ def seeds(
 ) -> None:
     """Every seed as a faint dot; the median over seeds as a marker, its 95 % interval as a line.
 
-    One of ``x`` and ``y`` is ``value``, the other the column of categories; ``y`` is by default
-    ``model`` or ``value``. Set limits and scale of the axes first: where failed seeds leave an
-    interval unbounded, its line runs to the edge. ✗ beside the axes counts rows without a value.
+    One of ``x`` and ``y`` is ``value``, the other the column of categories. Without ``y``, it is
+    ``value`` where ``x`` is a category, else ``model``. Set limits and scale of the axes first:
+    where failed seeds leave an interval unbounded, its line runs to the edge. ✗ beside the axes
+    counts the rows without a value.
     """
     down = x == "value"
     y = y or ("model" if down else "value")

@@ -38,9 +38,12 @@ def tabulate_trials(results: StudyResults, value: str) -> Table:
         points = tried.to_dict("records")
         usual = points[0]["steps"]
         row = {"Arm": results.arms.get(arm, arm)} if trials["arm"].nunique() > 1 else {}
-        row |= {"Model": results.labels.get(variant, variant)} | ({"Case": case} if case else {})
-        tried_points = "; ".join(_print_trial(point, usual) for point in points)
-        rows.append(row | {"Steps": usual, f"Rate × scale: {value}": tried_points})
+        row["Model"] = results.labels.get(variant, variant)
+        if case:
+            row["Case"] = case
+        row["Steps"] = usual
+        row[f"Rate × scale: {value}"] = "; ".join(_print_trial(point, usual) for point in points)
+        rows.append(row)
     return Table(pd.DataFrame(rows), ("Steps",))
 
 

@@ -43,14 +43,7 @@ def publish(reports: Path, output: Path) -> list[Path]:
     study, name = FRONT_FIGURE
     figure = reports / study / "figures" / f"{name}.pdf"
     if figure.exists():
-        import pypdfium2
-
-        written.append(output / f"{study}-{name}.png")
-        with pypdfium2.PdfDocument(figure) as document:
-            for resolution in RESOLUTIONS:
-                _draw(document[0], written[-1], resolution)
-                if written[-1].stat().st_size <= LARGEST:
-                    break
+        written.append(_draw_small(figure, output / f"{study}-{name}.png"))
     return written
 
 
@@ -66,6 +59,17 @@ def render_pages(pdf: Path, output: Path) -> list[Path]:
         for page, path in zip(document, written, strict=True):
             _draw(page, path, PAGE_RESOLUTION)
     return written
+
+
+def _draw_small(pdf: Path, output: Path) -> Path:
+    import pypdfium2
+
+    with pypdfium2.PdfDocument(pdf) as document:
+        for resolution in RESOLUTIONS:
+            _draw(document[0], output, resolution)
+            if output.stat().st_size <= LARGEST:
+                break
+    return output
 
 
 def _draw(page: Any, output: Path, resolution: int) -> None:

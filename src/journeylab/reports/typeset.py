@@ -125,9 +125,9 @@ def printed_rows(
     printed = {
         "verdicts": [_effect(row, digits[0]) for row in primary],
         "secondary": [_effect(row, digits[1]) for row in secondary],
-        "certificates": [{"id": row.id, "value": extreme_text(row)} for row in study.exact],
+        "certificates": [_certificate(row) for row in study.exact],
         "checks": [
-            {"id": row.id, "value": extreme_text(row)}
+            _certificate(row)
             if row.kind == "exact"
             else _effect(row, first_digits(row))
             | {"value": printed_numbers(row, first_digits(row))["effect"]}
@@ -218,6 +218,10 @@ def _end(row: Row, study: StudyRows) -> str:
         return ""
     look = f"look {study.look_of(row)}, " if row.state else ""
     return f"{look}{row.n} seeds, k = {row.k}"
+
+
+def _certificate(verdict: Row) -> dict[str, Any]:
+    return {"id": verdict.id, "value": extreme_text(verdict)}
 
 
 def _claimed(verdict: Row, revision: int, theorems: Mapping[str, TheoremText]) -> dict[str, Any]:

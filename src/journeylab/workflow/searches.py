@@ -17,6 +17,7 @@ from journeylab.config import (
     Trial,
     UserError,
     accepted,
+    check_known,
     chunks,
     leaves,
     read_setting,
@@ -163,8 +164,7 @@ class StudySearch:
         ]
         known = [*dict.fromkeys(name.split("/")[0] for name in trained), *trained]
         for name in self.search.arms:
-            if name not in known:
-                raise UserError(f"{at}.arms: {name!r}: no such trained run;{accepted(name, known)}")
+            check_known(name, known, f"{at}.arms: {name!r}: no such trained run")
         metrics = printed_names(self.study).metrics
         for run in self.runs:
             for place, measured in self.search.measured.items():
@@ -172,11 +172,8 @@ class StudySearch:
                     name, _ = measured.of(run.arm)
                 except ValueError as error:
                     raise UserError(f"{at}{place}.{error}") from None
-                if name not in metrics:
-                    raise UserError(
-                        f"{at}{place}.metric: {name!r} is not measured after training;"
-                        f"{accepted(name, [*metrics])}"
-                    )
+                unmeasured = f"{at}{place}.metric: {name!r} is not measured after training"
+                check_known(name, metrics, unmeasured)
             for setting in self.search.grid:
                 try:
                     read_setting(run.settings, setting)

@@ -1,4 +1,4 @@
-"""Figures and tables of exp12, and the numbers of its prose that are no reductions."""
+"""Figures and tables of exp12, and numbers of its prose that no query of measurements gives."""
 
 from typing import Any, cast
 
