@@ -41,7 +41,13 @@ COLD = str(Path(sys.executable).parent)
 """The folder of the ordinary commands, which import their libraries at each start."""
 
 
-LONGEST = ("test_outages.py", "test_load.py")
+LONGEST = (
+    "test_outages.py",
+    "test_load.py",
+    "test_kills.py",
+    "test_corruption.py",
+    "test_stale.py",
+)
 LONGEST += ("test_slurm.py", "test_deposit.py", "test_closure.py", "test_looks.py")
 """Files that start first, so that no process of xdist is left alone with one."""
 

@@ -88,7 +88,7 @@ def test_a_damaged_table_is_judged_or_refused_in_one_line(
 ) -> None:
     (tmp_path / "claims.yaml").write_text(CLAIMS)
     of = read_claims(tmp_path / "claims.yaml")
-    for case in range(cases(2000) if full else 150):
+    for case in range(cases(1000) if full else 150):
         draw = random.Random(case)
         mutation = MUTATIONS[case % len(MUTATIONS)]
         rows = [line.split(",") for line in [HEAD, *lines()]]
