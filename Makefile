@@ -158,7 +158,7 @@ test: setup ## run the tests that need only pip
 test-system: setup $(PDOC) $(VALIDATORS) $(SERVICES) $(REFERENCES) ## run the tests that need LaTeX, Chromium, SLURM, PostgreSQL, or minutes
 	PYTHONDONTWRITEBYTECODE= python -m pytest -m "system and not torture" -n 2 --dist loadfile --no-loadscope-reorder --durations 40
 
-torture: setup ## inject faults, load and hostile input, up to an hour; a tenth of the cases: CASES=0.1
+torture: setup ## inject faults, load and hostile input, most of an hour; a tenth of the cases: CASES=0.1
 	PYTHONDONTWRITEBYTECODE= $(if $(CASES),JOURNEYLAB_CASES=$(CASES)) python -m pytest tests/torture -n 2 --dist loadfile --no-loadscope-reorder --durations 40
 	python tools/reliability.py
 

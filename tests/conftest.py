@@ -42,13 +42,9 @@ COLD = str(Path(sys.executable).parent)
 
 
 LONGEST = (
-    "test_outages.py",
-    "test_load.py",
-    "test_kills.py",
-    "test_corruption.py",
-    "test_stale.py",
+    *("test_outages.py", "test_load.py", "test_kills.py", "test_corruption.py", "test_stale.py"),
+    *("test_slurm.py", "test_deposit.py", "test_closure.py", "test_looks.py"),
 )
-LONGEST += ("test_slurm.py", "test_deposit.py", "test_closure.py", "test_looks.py")
 """Files that start first, so that no process of xdist is left alone with one."""
 
 

@@ -117,8 +117,8 @@ def test_thousands_of_runs_are_imported_once_within_bounded_memory(
     tally.add("runs imported into MLflow", "every run once", runs)
     tally.note(
         "import",
-        f"{runs} runs in {seconds:.0f} s, again {again:.0f} s; peak MiB: {max(peaks.of.values()):.0f}, again "
-        f"{max(later.of.values()):.0f}",
+        f"{runs} runs in {seconds:.0f} s, again {again:.0f} s; "
+        f"peak MiB: {max(peaks.of.values()):.0f}, again {max(later.of.values()):.0f}",
     )
     assert max(peaks.of.values()) < LARGEST_MIB
 
