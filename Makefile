@@ -151,15 +151,16 @@ format: setup ## format Python and Snakemake files
 	ruff format .
 	snakefmt Snakefile workflow
 
-# Tests start hundreds of processes: without bytecode, each would compile the code again.
+# Tests start hundreds of processes: without bytecode, each would compile the code again. They wait
+# for them a quarter of the time, which a third process uses on two cores.
 test: setup ## run the tests that need only pip
-	PYTHONDONTWRITEBYTECODE= python -m pytest -m "not system and not torture" -n 2 --dist worksteal --durations 40
+	PYTHONDONTWRITEBYTECODE= python -m pytest -m "not system and not torture" -n 3 --dist worksteal --durations 40
 
 test-system: setup $(PDOC) $(VALIDATORS) $(SERVICES) $(REFERENCES) ## run the tests that need LaTeX, Chromium, SLURM, PostgreSQL, or minutes
 	PYTHONDONTWRITEBYTECODE= python -m pytest -m "system and not torture" -n 2 --dist loadfile --no-loadscope-reorder --durations 40
 
-torture: setup ## inject faults, load and hostile input, most of an hour; a tenth of the cases: CASES=0.1
-	PYTHONDONTWRITEBYTECODE= $(if $(CASES),JOURNEYLAB_CASES=$(CASES)) python -m pytest tests/torture -n 2 --dist loadfile --no-loadscope-reorder --durations 40
+torture: setup ## inject faults, load and hostile input, 45 minutes; a tenth of the cases: CASES=0.1
+	PYTHONDONTWRITEBYTECODE= $(if $(CASES),JOURNEYLAB_CASES=$(CASES)) python -m pytest tests/torture -n 3 --dist loadfile --no-loadscope-reorder --durations 40
 	python tools/reliability.py
 
 slurm-demo: setup ## boot a real SLURM cluster of two nodes on this machine, to try profiles/slurm

@@ -77,6 +77,7 @@ def with_judge_libraries_only(
     return ran(sys.executable, "-c", code, *words, folder=folder, code=expected)
 
 
+@pytest.mark.system
 def test_the_judge_works_with_its_few_libraries(tmp_path: Path) -> None:
     assert len(judge_libraries()) < 32
     values = [f"{run},{seed},0.9{seed:02}" for run in ("svm", "neighbours") for seed in range(12)]

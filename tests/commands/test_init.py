@@ -146,6 +146,7 @@ def test_a_project_that_cannot_be_completed_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("known", [True, False], ids=["a known author", "no author"])
 def test_the_first_commit_is_made_or_explained(tmp_path: Path, known: bool) -> None:
     nobody = {"HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}

@@ -121,7 +121,9 @@ def set_metric(metric: str, value: float) -> Change:
 OTHER = Processor(architecture="x86_64", fields={}, instructions=("avx512f",), variables={})
 
 
-@pytest.fixture(params=[OTHER, None], ids=["avx512", "unknown"])
+@pytest.fixture(
+    params=[OTHER, pytest.param(None, marks=pytest.mark.system)], ids=["avx512", "unknown"]
+)
 def elsewhere(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Runs are recorded on a processor of the same name, but not known to be the same."""
     monkeypatch.setattr(running, "this_processor", lambda: request.param)
@@ -351,6 +353,7 @@ def test_without_a_scale_verdicts_are_compared_and_nothing_is_concluded(
 # -- what is drawn ---------------------------------------------------------------------------------
 
 
+@pytest.mark.system
 def test_a_budget_that_is_spent_ends_the_check_after_the_unit_that_runs(project: Copy) -> None:
     assert reproduce("--draw-seed", "1", "--budget", "0.001s").exit_code == 0
     first = certificate()

@@ -172,7 +172,7 @@ def agree(register, table, seeds, scale):
     return verdicts
 
 
-generated = settings(max_examples=60, phases=[Phase.generate])
+generated = settings(max_examples=40, phases=[Phase.generate])
 
 
 @generated

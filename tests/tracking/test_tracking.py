@@ -393,7 +393,7 @@ def test_serving_imports_first_and_refuses_a_server(tmp_path, write_chunk, monke
     ("command", "ending"),
     [
         (["track", "--watch"], signal.SIGINT),
-        (["track", "--watch"], signal.SIGTERM),
+        pytest.param(["track", "--watch"], signal.SIGTERM, marks=pytest.mark.system),
         pytest.param(["ui"], signal.SIGTERM, marks=pytest.mark.system),
     ],
 )

@@ -45,6 +45,7 @@ def halted(copy: Copy, *arguments: str) -> Iterator[Process]:
             kill(process)
 
 
+@pytest.mark.system
 def test_only_calls_that_would_change_plans_of_a_running_workflow_are_refused(fresh: Copy) -> None:
     with halted(fresh, TARGET) as active:
         before = plans(fresh)
@@ -69,6 +70,7 @@ def test_a_dry_run_keeps_no_other_call_from_changing_plans(fresh: Copy) -> None:
         assert plans(fresh)
 
 
+@pytest.mark.system
 def test_a_killed_workflow_keeps_no_call_from_changing_plans_unless_it_ran_elsewhere(
     fresh: Copy,
 ) -> None:

@@ -2,7 +2,11 @@
 
 import sys
 
+import pytest
+
 from ..made import PROJECT, ran
+
+pytestmark = pytest.mark.system
 
 BENCHMARKS = PROJECT / "benchmarks"
 

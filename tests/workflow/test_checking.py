@@ -154,6 +154,7 @@ def test_check_accepts_the_settings_of_the_workflow(whole: Copy) -> None:
     assert done.stderr.startswith("error: 'scale': write KEY=VALUE")
 
 
+@pytest.mark.system
 def test_the_named_command_repairs_damage_that_snakemake_does_not_see(project: Copy) -> None:
     pattern, spoil, _, _ = HARM["a flipped bit of a figure"]
     path = project.path / first(project, pattern)

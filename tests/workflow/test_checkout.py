@@ -32,6 +32,7 @@ def test_the_code_of_another_checkout_is_refused_in_one_line(
     assert "PYTHONPATH=src" in line
 
 
+@pytest.mark.system
 def test_the_advised_variable_runs_the_code_of_the_folder(fresh: Copy) -> None:
     fresh.edit("src/journeylab/commands/list.py", lambda text: f"{text}\nprint('edited')\n")
     for command in (("journeylab",), (sys.executable, "-m", "journeylab")):

@@ -40,6 +40,7 @@ def run(script: str, folder: Path, **environment: str) -> str:
     return ran(sys.executable, "-c", script, folder=folder, **variables).stdout.strip()
 
 
+@pytest.mark.system
 @pytest.mark.skipif(not is_possible(), reason="pidfd_open is missing, which Linux has since 5.3")
 def test_commands_from_a_server_behave_as_usual_and_it_ends_with_its_run(tmp_path: Path) -> None:
     folder = Path(run(SCRIPT, tmp_path))
@@ -69,6 +70,7 @@ def test_few_jobs_another_command_of_that_name_and_macos_start_no_server(
     assert run(script, tmp_path, **more) == "True"
 
 
+@pytest.mark.system
 def test_jobs_compute_the_same_bytes_where_linux_is_missing(finished: Copy, fresh: Copy) -> None:
     folder = "results/exp5/bridge/rotation/once"
     assert (finished.path / folder).exists()

@@ -93,6 +93,7 @@ def test_setup_prints_its_steps_runs_once_and_is_ignored_by_git(checkout: Checko
     assert ".venv" not in git(checkout.path, "status", "--porcelain", "--untracked-files=all")
 
 
+@pytest.mark.system
 def test_a_copied_or_moved_checkout_builds_its_own_environment(
     checkout: Checkout, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -108,6 +109,7 @@ def test_a_copied_or_moved_checkout_builds_its_own_environment(
     assert checkout.make() == ""
 
 
+@pytest.mark.system
 def test_another_version_of_python_makes_the_environment_anew(checkout: Checkout) -> None:
     create = f"{CREATE} && mkdir -p $(VENV)/lib/python3.8"
     checkout.make(CREATE=create)
@@ -125,6 +127,7 @@ def test_another_version_of_python_makes_the_environment_anew(checkout: Checkout
     assert checkout.make() == ""
 
 
+@pytest.mark.system
 def test_what_is_installed_decides_which_environment_is_used(checkout: Checkout) -> None:
     checkout.make()
     project = checkout.path / "pyproject.toml"
@@ -168,6 +171,7 @@ def test_make_3_81_finds_the_commands_of_the_environment(checkout: Checkout) -> 
     assert done.stdout == "ran --cores all reports/exp1.pdf\n"
 
 
+@pytest.mark.system
 @pytest.mark.parametrize(
     ("name", "works"), [("it's 1 #ü", True), ('$HOME"1', True), ('a "b"', False)]
 )
@@ -216,6 +220,7 @@ def test_an_interrupted_setup_is_built_anew(checkout: Checkout) -> None:
     assert not (partial / "begun").exists()  # the first attempt was removed
 
 
+@pytest.mark.system
 def test_make_waits_for_the_processes_of_a_killed_setup(checkout: Checkout) -> None:
     process = checkout.start(INSTALL=SLOW.replace("sleep 1", "sleep 3; touch orphan-ended"))
     wait_for((checkout.path / "installs").exists)

@@ -103,6 +103,7 @@ def test_the_lock_of_a_live_run_stops_another_run(workflow: Workflow) -> None:
     assert live.poll() is None
 
 
+@pytest.mark.system
 def test_a_live_run_keeps_its_lock_when_a_dead_run_loses_its_own(workflow: Workflow) -> None:
     live = workflow.start_working("a")
     locks = workflow.locks()
@@ -115,7 +116,7 @@ def test_a_live_run_keeps_its_lock_when_a_dead_run_loses_its_own(workflow: Workf
     assert live.poll() is None
 
 
-@pytest.mark.parametrize("macos", [False, True])
+@pytest.mark.parametrize("macos", [False, pytest.param(True, marks=pytest.mark.system)])
 def test_jobs_that_outlive_their_run_are_named(
     workflow: Workflow, macos: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +135,7 @@ def test_jobs_that_outlive_their_run_are_named(
     workflow.run("a.txt")
 
 
+@pytest.mark.system
 def test_the_lock_of_a_run_on_another_machine_is_kept(workflow: Workflow) -> None:
     process = workflow.start_working("a")
     kill(process)
@@ -151,6 +153,7 @@ def test_a_folder_of_logs_that_cannot_be_written_is_named(tmp_path: Path) -> Non
         check_writable(tmp_path / "file" / "logs")
 
 
+@pytest.mark.system
 def test_queued_cluster_jobs_are_named(workflow: Workflow, monkeypatch: pytest.MonkeyPatch) -> None:
     squeue = workflow.path / "bin" / "squeue"
     squeue.parent.mkdir()

@@ -68,6 +68,7 @@ def test_a_number_is_the_same_in_every_output(finished: Copy) -> None:
         assert printed == pytest.approx(row["effect"], rel=0, abs=precision), row["id"]
 
 
+@pytest.mark.system
 def test_deleted_outputs_come_back_identical(project: Copy) -> None:
     """A report and one of its figures are always among them: both have the same bytes again."""
     before = hashes(project, *MADE)
@@ -79,6 +80,7 @@ def test_deleted_outputs_come_back_identical(project: Copy) -> None:
     assert hashes(project, *MADE) == before
 
 
+@pytest.mark.system
 def test_a_blind_build_names_no_author(project: Copy) -> None:
     secrets = ("A. N. Author", "author@example.org", "git.example.org", "authors-laptop")
     git = ["git", "-c", f"user.name={secrets[0]}", "-c", f"user.email={secrets[1]}"]

@@ -6,6 +6,7 @@ Source: Conover, Practical Nonparametric Statistics, 3rd ed., section 3.2.
 """
 
 import math
+from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -98,11 +99,13 @@ def success_interval(solved: Values, tail: float) -> Interval:
     if n == 0:
         return 0.0, 1.0
     least, most = int(np.nansum(solved)), int(np.nansum(solved) + np.isnan(solved).sum())
-    level = 1.0 - 2.0 * tail
-    return (
-        float(binomtest(least, n).proportion_ci(level, method="exact").low),
-        float(binomtest(most, n).proportion_ci(level, method="exact").high),
-    )
+    return _exact_interval(least, n, tail)[0], _exact_interval(most, n, tail)[1]
+
+
+@cache
+def _exact_interval(successes: int, n: int, tail: float) -> Interval:
+    found = binomtest(successes, n).proportion_ci(1.0 - 2.0 * tail, method="exact")
+    return float(found.low), float(found.high)
 
 
 DETECTED = 0.8
@@ -133,7 +136,13 @@ def detectable(values: Values, k: int, *, band: bool) -> float | None:
         return None
     if not band:
         return spread * float(norm.ppf(success_needed(n, k)))
-    return spread * float(brentq(lambda half: _both_ends_within(half, n, k) - DETECTED, 0.1, 9.0))
+    return spread * _band_needed(n, k)
+
+
+@cache
+def _band_needed(n: int, k: int) -> float:
+    """The half-width that contains both ends of the interval with probability 0.8 where σ = 1."""
+    return float(brentq(lambda half: _both_ends_within(half, n, k) - DETECTED, 0.1, 9.0))
 
 
 def robust_deviation(values: Values) -> float:
