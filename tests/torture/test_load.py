@@ -105,7 +105,7 @@ def test_thousands_of_runs_are_imported_once_within_bounded_memory(
     tally: Tally,
     write_chunk: Callable[..., Path],  # noqa: F811
 ) -> None:
-    runs, chunk = cases(3000, 100), 50
+    runs, chunk = cases(2000, 100), 50
     for first in range(0, runs, chunk):
         write_chunk(tmp_path, "journey", f"v{first}", seeds=tuple(range(first, first + chunk)))
     copy = Copy(tmp_path)
