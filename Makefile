@@ -151,8 +151,8 @@ format: setup ## format Python and Snakemake files
 	ruff format .
 	snakefmt Snakefile workflow
 
-# Tests start hundreds of processes: without bytecode, each would compile the code again. They wait
-# for them a quarter of the time, which a third process uses on two cores.
+# Tests start hundreds of processes: without bytecode, each would compile the code again. Workers
+# (-n) often wait for such a process; three of them keep two cores busy.
 test: setup ## run the tests that need only pip
 	PYTHONDONTWRITEBYTECODE= python -m pytest -m "not system and not torture" -n 3 --dist worksteal --durations 40
 

@@ -84,7 +84,7 @@ def as_ordinary_user():
 
 
 FEW = ("a folder where the database should be", "a read-only database", "a full disk")
-"""Cases that are tried without the others; each starts MLflow anew."""
+"""Cases of `make test`; the others, each of which imports MLflow, are in `make test-system`."""
 CASES = {
     "a folder where the database should be": (a_folder, ""),
     "another file where the database should be": (no_database, ""),
