@@ -14,8 +14,6 @@ A run is ``arm/variant``, or a name without a slash. A measure that is not defin
 its name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

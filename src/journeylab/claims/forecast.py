@@ -7,8 +7,6 @@ all sequences of seeds are exact.
 Source of the normal approximation: :func:`journeylab.claims.statistics.detectable`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

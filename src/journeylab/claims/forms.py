@@ -5,8 +5,6 @@ statement about all cases, nor refute that something exists; and that a report w
 does not refute it. The words of these verdicts say so.
 """
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 Form = Literal["universal", "existential", "typical", "growth", "value", "report", "check"]

@@ -5,8 +5,6 @@ of rows, of new words and of amendments, ``journeylab evidence add`` those of ju
 user commits them. Dates are those of git.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path

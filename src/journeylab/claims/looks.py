@@ -9,8 +9,6 @@ median at all looks at once.
 This module is loaded at every start of the workflow: scipy is imported where it is used.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The region that must contain a claim's effect."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, Literal

@@ -11,8 +11,6 @@ and not the record, so that a record cannot claim more than the repository shows
 :func:`registrations` computes; only :class:`History` runs git.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path

@@ -21,8 +21,6 @@ for the worst distribution of the D units over studies. The average over all dis
 hypergeometric probability above, and the worst case is at least the average.
 """
 
-from __future__ import annotations
-
 import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator

@@ -23,8 +23,6 @@ them. Together the level is 0.05. The demands on x do not raise it: they keep an
 whose differences are large but have both signs, from being refused.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The checkable statements of the source documents, each with the claims that test it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self

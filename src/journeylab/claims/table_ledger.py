@@ -3,8 +3,6 @@
 Its lines are those of the register (:mod:`journeylab.claims.ledger`), without settings and code.
 """
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

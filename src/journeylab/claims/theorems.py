@@ -1,7 +1,5 @@
 """The theorems that claims test: which document states each, and what it says in one sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A deposit for double-blind review: it names no author, no host and no repository."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -1,7 +1,5 @@
 """One archive with all that a reader needs to check the verdicts; equal contents, equal bytes."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The code of a deposit: the files of the commit that is checked out, and who wrote them."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import tarfile

@@ -1,7 +1,5 @@
 """What a deposit holds of the results: tables as CSV, the register as JSON, reports, plans."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ levels and reduction. verify.py, which does not run a study's own code, computes
 counts the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Read a deposit: its files, their seals, and the hashes of git."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

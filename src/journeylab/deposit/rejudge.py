@@ -4,8 +4,6 @@ It follows docs/judge.md, with numpy and scipy alone. :func:`judge` gives the nu
 the state of every row of a study's register; :class:`StudyLooks` knows what a look decides.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The rows of a register: what they read, how reports print them, and their hashes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

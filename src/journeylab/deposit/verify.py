@@ -11,8 +11,6 @@ recomputed from it, such as a PDF. Compare the printed digest with the published
 (--digest), or the commit with a copy of the repository that you trust (--commit).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

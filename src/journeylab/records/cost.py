@@ -1,7 +1,5 @@
 """CPU time and memory of a process, and paired timing of two implementations."""
 
-from __future__ import annotations
-
 import os
 import resource
 import sys

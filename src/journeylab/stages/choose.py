@@ -1,7 +1,5 @@
 """A round of a search: what the trials so far choose for each run, and which trials follow."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Container, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Join all measurements of a study into one tidy table."""
 
-from __future__ import annotations
-
 from journeylab.records.files import write_table
 from journeylab.stages.running import Call
 from journeylab.stages.taken import read_taken

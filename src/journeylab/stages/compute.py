@@ -1,7 +1,5 @@
 """Compute a run without training, seed by seed or once; a killed job resumes after a seed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Draw a study's figures and write its tables and number macros."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

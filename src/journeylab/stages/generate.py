@@ -1,7 +1,5 @@
 """Write one dataset for a chunk of seeds."""
 
-from __future__ import annotations
-
 from journeylab import catalogue
 from journeylab.chunks.generate import generate
 from journeylab.records.files import verify_files, write_table

@@ -5,8 +5,6 @@ that the old code can run after a quick edit. The hook compiles every module fro
 compared with the fingerprint in the job's plan.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder

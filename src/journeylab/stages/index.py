@@ -1,7 +1,5 @@
 """Write the claims index: every claim of every study on one page."""
 
-from __future__ import annotations
-
 from journeylab.records.files import seal, write_atomic
 from journeylab.reports.index import render
 from journeylab.stages.judged import read_judged

@@ -1,7 +1,5 @@
 """Hold a study's measurements against its registered claims."""
 
-from __future__ import annotations
-
 from journeylab.claims.judging import judge
 from journeylab.claims.schema import Criteria
 from journeylab.records.files import read_table, write_json

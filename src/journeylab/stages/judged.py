@@ -1,7 +1,5 @@
 """The verdicts, figures and records of all studies: input of the stages that join studies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

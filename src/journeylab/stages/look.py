@@ -1,7 +1,5 @@
 """An interim analysis: which claims are still open, and which runs go on to the next look."""
 
-from __future__ import annotations
-
 from journeylab.claims.judging import judge_look
 from journeylab.claims.schema import Criteria
 from journeylab.records.files import write_json

@@ -1,7 +1,5 @@
 """Evaluate the trained models of one chunk of seeds."""
 
-from __future__ import annotations
-
 from journeylab import catalogue
 from journeylab.chunks.measure import measure
 from journeylab.config import UserError

@@ -1,7 +1,5 @@
 """Answer the reviewers' points with the verdicts of all studies."""
 
-from __future__ import annotations
-
 from journeylab.claims.response import Response, rows_of, unasked
 from journeylab.claims.schema import Register
 from journeylab.records.files import sha256, write_atomic, write_folder, write_json

@@ -1,7 +1,5 @@
 """Write the runs of a study as its evidence holds them."""
 
-from __future__ import annotations
-
 from journeylab.config import UserError
 from journeylab.records.evidence import SUFFIX, read_evidence
 from journeylab.records.files import write_atomic

@@ -1,7 +1,5 @@
 """Run a stage: check its code against the plan, measure its cost, refuse any further import."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import os

@@ -1,7 +1,5 @@
 """The runs that the looks of a study have taken so far, and their measurements."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Train one variant of one arm on a chunk of seeds; a killed job resumes from its checkpoints."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 
 import torch

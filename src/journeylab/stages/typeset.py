@@ -1,7 +1,5 @@
 """Typeset a study's report."""
 
-from __future__ import annotations
-
 from journeylab import catalogue
 from journeylab.claims.registration import read_history, registrations
 from journeylab.claims.schema import Register

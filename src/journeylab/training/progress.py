@@ -3,8 +3,6 @@
 No result depends on this module.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time

@@ -1,7 +1,5 @@
 """Effects and regions of claims in words; plain text with true minus signs."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

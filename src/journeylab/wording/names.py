@@ -1,7 +1,5 @@
 """What is printed for a study: title, question, names, and what its metrics are called."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path

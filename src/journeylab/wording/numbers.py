@@ -1,7 +1,5 @@
 """Effects, intervals and extreme values of verdicts in print."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from journeylab.records.verdicts import Estimate

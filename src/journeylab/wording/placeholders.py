@@ -5,8 +5,6 @@ most seeds. Effects, means and ends of intervals are rounded as on the first pag
 other numbers to three digits.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Mapping

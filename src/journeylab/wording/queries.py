@@ -7,8 +7,6 @@ factor without any. The end is a reduction; without one it is the median. ``:`` 
 may stand behind: ``#n("accuracy.A5.mamba3.max:2")`` has two decimals.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 The judge knows no words (:mod:`journeylab.records.verdicts`); every stage that prints joins them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType

@@ -3,8 +3,6 @@
 A theorem's label is replaced by its printed name where ``theorems`` has it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar

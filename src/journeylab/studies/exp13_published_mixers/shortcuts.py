@@ -8,8 +8,6 @@ accuracy, over the positions that are measured; :mod:`.ceilings` has those of wo
     associative          the most frequent value of the row
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
