@@ -5,8 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from journeylab.claims.register import read_register
-from journeylab.claims.statements import STATEMENTS, read_statements
-from journeylab.claims.theorems import Document, Theorems
+from journeylab.claims.theorems import STATEMENTS, Document, Theorems, read_statements
 from journeylab.commands.app import app
 from journeylab.config import UserError
 

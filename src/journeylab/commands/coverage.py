@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 import typer
 
 from journeylab.claims.schema import Claim
-from journeylab.claims.statements import Statement, read_statements
-from journeylab.claims.theorems import read_theorems
+from journeylab.claims.theorems import Statement, read_statements, read_theorems
 from journeylab.commands.results import CLAIMS, current_register
 from journeylab.wording.verdicts import capital
 

@@ -10,8 +10,7 @@ from pydantic import TypeAdapter
 from journeylab.catalogue import discover, settings_part
 from journeylab.claims.response import Response
 from journeylab.claims.schema import Looks, StudyClaims
-from journeylab.claims.statements import Statements
-from journeylab.claims.theorems import Theorems
+from journeylab.claims.theorems import Statements, Theorems
 from journeylab.commands.results import OUTPUT
 from journeylab.config import Config
 from journeylab.records.files import write_json
