@@ -75,8 +75,7 @@ def _raw(source: str | pd.DataFrame) -> pd.DataFrame:
         return source.set_axis(pd.RangeIndex(1, 1 + len(source)))
     try:
         if source.endswith(".parquet"):
-            table = pd.read_parquet(source)
-            return table.set_axis(pd.RangeIndex(1, 1 + len(table)))
+            return _raw(pd.read_parquet(source))
         if source == "-":
             return _read_csv(sys.stdin, source)
         if source.startswith(MLFLOW):
@@ -131,21 +130,19 @@ def _read_csv(lines: Iterable[str], source: str) -> pd.DataFrame:
     """All fields as text."""
     reader = csv.reader(lines, strict=True)
     head, rows, numbers = next(reader, []), [], []
-    for row in reader:
-        if row and len(row) != len(head):
+    for row in filter(None, reader):
+        if len(row) != len(head):
             raise UserError(
                 f"{source}: row {reader.line_num}: {len(row)} fields, but the head has {len(head)}"
             )
-        if row:
-            rows.append(row)
-            numbers.append(reader.line_num)
+        rows.append(row)
+        numbers.append(reader.line_num)
     return pd.DataFrame(rows, columns=head, index=numbers, dtype=object)
 
 
 def _names(source: str, values: pd.Series[Any]) -> pd.Series[str]:
     named = values.map(lambda each: isinstance(each, str) and bool(each.strip())).astype(bool)
-    if not named.all():
-        raise _refused(source, values, ~named, "write a name")
+    _refuse(source, values, ~named, "write a name")
     return values.astype(str)
 
 
@@ -154,9 +151,7 @@ def _seeds(source: str, values: pd.Series[Any]) -> pd.Series[float]:
     empty = values.isna() | (values.astype(str) == "")
     numbers = pd.to_numeric(values.where(~empty), errors="coerce").astype(float)
     wrong = ~empty & ~((numbers >= 0) & (numbers % 1 == 0) & (numbers < 2**53))
-    if wrong.any():
-        right = "write a whole number, or nothing for a run without seeds"
-        raise _refused(source, values, wrong, right)
+    _refuse(source, values, wrong, "write a whole number, or nothing for a run without seeds")
     return numbers
 
 
@@ -167,11 +162,10 @@ def _values(
     failed = values.isna() | values.astype(str).str.strip().str.lower().isin(FAILED)
     truth = values.map(lambda each: isinstance(each, bool | np.bool_)).astype(bool)
     numbers = pd.to_numeric(values.where(~failed & ~truth), errors="coerce").astype(float)
-    wrong = (numbers.isna() & ~failed).to_numpy()
-    if wrong.any():
-        if columns is not None:
-            values = values.rename(str(columns.iloc[int(wrong.argmax())]))
-        raise _refused(source, values, wrong, "write a number, or nothing for a run that failed")
+    wrong = numbers.isna() & ~failed
+    if columns is not None:
+        values = values.rename(str(columns.iloc[int(wrong.to_numpy().argmax())]))
+    _refuse(source, values, wrong, "write a number, or nothing for a run that failed")
     return numbers
 
 
@@ -186,17 +180,17 @@ def _factor(source: str, values: pd.Series[Any]) -> pd.Series[Any]:
     is_text = values.map(lambda each: isinstance(each, str)).astype(bool)
     numeric = given & (~is_text if typed else numbers.notna())
     named = given & ~numeric
-    if numeric.any() and named.any():
-        few = numeric if numeric.sum() < named.sum() else named
-        raise _refused(source, values, few, "the column mixes numbers and names; write one kind")
+    few = numeric if numeric.sum() < named.sum() else named
+    _refuse(source, values, few, "the column mixes numbers and names; write one kind")
     return values.where(given)
 
 
-def _refused(source: str, values: pd.Series[Any], wrong: Any, right: str) -> UserError:
-    """The error for the first value of a column that is ``wrong``."""
-    at = int(np.asarray(wrong).argmax())
-    row = f"{source}: row {values.index[at]}: {values.name}:"
-    return UserError(f"{row} {shown(values.iloc[at])}: {right}")
+def _refuse(source: str, values: pd.Series[Any], wrong: pd.Series[bool], right: str) -> None:
+    """Raise UserError for the first value of a column that is ``wrong``, if there is one."""
+    if wrong.any():
+        at = int(wrong.to_numpy().argmax())
+        row = f"{source}: row {values.index[at]}: {values.name}:"
+        raise UserError(f"{row} {shown(values.iloc[at])}: {right}")
 
 
 def _selected(claims: StudyClaims) -> set[str]:
