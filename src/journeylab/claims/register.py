@@ -1,25 +1,8 @@
-"""The register: every file of ``claims/``, one for each study.
+"""The register: every file of ``claims/``, one for each study, as docs/claims.md describes them.
 
 A claim compares an *effect* (a number per seed, built from cells of the measurements) with a
-*region*. A :class:`Measure` names a metric at one level of each factor, a :class:`Cell` reads it
-from one run:
-
-    measures:
-      T2: {label: "hits@1, tier 2", metric: "hits@1",
-           at: {tier: T2, format: text, template: 0, candidates: all}}
-    claims:
-      - id: exp7.2
-        theorem: prop:lis-union
-        statement: Native triples transfer to text better than linearised ones.
-        form: typical
-        source: document
-        cites: 'section 4, first sentence: native triples transfer'
-        primary: true
-        effect: native/A@T2 - 7a/B@T2
-        region: {above: 0.02}
-
-Rows are checked before anything runs: all names exist, and the row can be supported and refuted.
-This module is imported at every start of the workflow and loads neither scipy nor pandas.
+*region*. Rows are checked before anything runs: all names exist, and the row can be supported and
+refuted. This module is imported at every start of the workflow and loads neither scipy nor pandas.
 """
 
 from collections.abc import Collection
