@@ -69,14 +69,10 @@ class Scale:
         return max(1, len(self.pilots) // 50)
 
     @property
-    def exceeded(self) -> float:
-        """|e|₍r₎."""
-        return sorted(self.pilots)[-self.rank]
-
-    @property
     def threshold(self) -> float:
-        """c: what another processor may do to a seed."""
-        return ELSEWHERE * max(self.exceeded, self.least)
+        """c: what another processor may do to a seed, from |e|₍r₎."""
+        exceeded = sorted(self.pilots)[-self.rank]
+        return ELSEWHERE * max(exceeded, self.least)
 
     def tail(self, seeds: int, beyond: int) -> float:
         """P(X ≥ beyond) over that many seeds."""
