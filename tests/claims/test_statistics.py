@@ -55,19 +55,6 @@ def test_interval_is_made_of_order_statistics(values, tail):
     assert interval_at(values, tail) == expected
 
 
-@given(values=samples, tail=tails)
-def test_a_failed_seed_only_widens_the_interval(values, tail):
-    finished = np.isfinite(values)
-    assume(finished.any())
-    low, high = interval_at(values, tail)
-    median = float(np.median(values[finished]))
-    assert low <= median <= high
-    for replacement in (-1e9, median, 1e9):
-        l_, h_ = interval_at(np.where(finished, values, replacement), tail)
-        assert low <= l_
-        assert h_ <= high
-
-
 @given(n=st.integers(1, 40), solved=st.integers(0, 40), tail=tails)
 def test_solving_is_decided_by_the_same_binomial(n, solved, tail):
     solved = min(solved, n)
@@ -118,12 +105,6 @@ def of_spread(n, spread=1.0):
     return np.array([-1.0, 1.0] * (n // 2)) * spread / 1.4826
 
 
-@pytest.mark.parametrize(("n", "k", "distance"), [(12, 2, 1.48), (12, 1, 2.09), (30, 6, 1.11)])
-def test_what_is_detectable_is_a_multiple_of_the_spread(n, k, distance):
-    assert detectable(of_spread(n), k, band=False) == pytest.approx(distance, abs=0.005)
-    assert detectable(of_spread(n, 3.0) + 7, k, band=False) == pytest.approx(3 * distance, abs=0.02)
-
-
 def test_a_band_needs_more_and_failed_seeds_and_outliers_do_not_count():
     values = of_spread(12)
     assert detectable(values, 2, band=True) == pytest.approx(1.68, abs=0.005)
@@ -148,6 +129,7 @@ def test_success_is_decided_by_its_probability():
 @pytest.mark.parametrize(("n", "k"), [(12, 2), (12, 1), (30, 6)])
 def test_normal_data_at_the_detectable_distance_are_decided_four_times_of_five(n, k, band):
     distance = detectable(of_spread(n), k, band=band)
+    assert detectable(of_spread(n, 3.0) + 7, k, band=band) == pytest.approx(3 * distance)
     values = np.sort(np.random.default_rng(n + k).standard_normal((20_000, n)), axis=1)
     low, high = values[:, k - 1], values[:, n - k]
     decided = (low > -distance) & (high < distance) if band else low + distance > 0
