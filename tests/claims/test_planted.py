@@ -6,7 +6,7 @@ the row allow. A program without such a solution is a row that cannot come out b
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle, product
 from typing import Any
 
@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
-from journeylab.claims.effects import Cell, Difference, Mean, Term, cells
+from journeylab.claims.effects import Cell, Difference, Mean, Term, cells, divided_cells
 from journeylab.claims.judging import judge
 from journeylab.claims.looks import schedule
 from journeylab.claims.schema import Claim
@@ -43,7 +43,8 @@ UNBOUNDED = (-1e3, 1e3)
 """Stands for the range of a measure that has none."""
 
 Point = Mapping[Cell, float]
-Side = Callable[["Program", Term], None]
+Demand = tuple[float, int, float]
+"""A bound, on which side of it a term lies (1 or −1), and whether at a distance (1 or 0)."""
 
 
 class Program:
@@ -58,17 +59,13 @@ class Program:
         self.rows: list[list[float]] = []
         self.bounds: list[float] = []
 
-    def at_least(self, term: Term, bound: float, slack: float = 1.0) -> None:
-        """Demand that ``term`` − ``slack`` · distance ≥ ``bound``."""
-        weights, constant = _linear(term)
-        self.rows.append([*(-weights.get(cell, 0.0) for cell in self.cells), slack])
-        self.bounds.append(constant - bound)
-
-    def at_most(self, term: Term, bound: float, slack: float = 1.0) -> None:
-        """Demand that ``term`` + ``slack`` · distance ≤ ``bound``."""
-        weights, constant = _linear(term)
-        self.rows.append([*(weights.get(cell, 0.0) for cell in self.cells), slack])
-        self.bounds.append(bound - constant)
+    def demand(self, term: Term, bound: float, side: int, slack: float) -> None:
+        """Demand that ``side`` · (``term`` − ``bound``) ≥ ``slack`` · distance."""
+        weights = dict.fromkeys(self.cells, 0.0)
+        for cell, divisor in divided_cells(term):
+            weights[cell] -= side / divisor
+        self.rows.append([*weights.values(), slack])
+        self.bounds.append(side * (_constant(term) - bound))
 
     def solve(self) -> Point | None:
         """Values of the cells, or None where no distance above 0 is possible."""
@@ -83,51 +80,27 @@ class Program:
         return dict(zip(self.cells, map(float, found.x), strict=False))
 
 
-def _linear(term: Term) -> tuple[dict[Cell, float], float]:
-    """The weights of the cells in a term, and its constant."""
-    if isinstance(term, Cell):
-        return {term: 1.0}, 0.0
+def _constant(term: Term) -> float:
+    """The value of a term where all of its cells are 0."""
     if isinstance(term, Difference):
-        parts = [(1.0, term.difference[0]), (-1.0, term.difference[1])]
-    elif isinstance(term, Mean):
-        parts = [(1.0 / len(term.mean), part) for part in term.mean]
-    else:
-        return {}, float(term)
-    weights: dict[Cell, float] = {}
-    constant = 0.0
-    for factor, part in parts:
-        of_part, shift = _linear(part)
-        constant += factor * shift
-        for cell, weight in of_part.items():
-            weights[cell] = weights.get(cell, 0.0) + factor * weight
-    return weights, constant
+        first, second = map(_constant, term.difference)
+        return first - second
+    if isinstance(term, Mean):
+        return sum(map(_constant, term.mean)) / len(term.mean)
+    return 0.0 if isinstance(term, Cell) else float(term)
 
 
-def inside(claim: Claim) -> list[Side]:
-    """The constraint that a term lies in the region of the row."""
+def sides(claim: Claim, wanted: str) -> list[list[Demand]]:
+    """The ways in which a term lies in the region of the row, or outside it."""
     region = claim.region
-    slack = {"slack": 0.0} if region.closed else {}  # the threshold itself may be the ceiling
-
-    def within(program: Program, term: Term) -> None:
-        if region.low > -math.inf:
-            program.at_least(term, region.low, **slack)
-        if region.high < math.inf:
-            program.at_most(term, region.high)
-
-    return [within]
-
-
-def outside(claim: Claim) -> list[Side]:
-    """The constraints that a term lies on each side of the region of the row."""
-    region = claim.region
-    # the threshold itself may be the floor
-    slack = {"slack": 0.0} if region.of == "seeds" and not region.closed else {}
-    sides: list[Side] = []
-    if region.low > -math.inf:
-        sides.append(lambda program, term: program.at_most(term, region.low, **slack))
-    if region.high < math.inf:
-        sides.append(lambda program, term: program.at_least(term, region.high))
-    return sides
+    if wanted == "supported":
+        slack = 0.0 if region.closed else 1.0  # the threshold itself may be the ceiling
+        ways: list[list[Demand]] = [[(region.low, 1, slack), (region.high, -1, 1.0)]]
+    else:  # the threshold itself may be the floor
+        slack = 0.0 if region.of == "seeds" and not region.closed else 1.0
+        ways = [[(region.low, -1, slack)], [(region.high, 1, 1.0)]]
+    bounded = ([demand for demand in way if math.isfinite(demand[0])] for way in ways)
+    return list(filter(None, bounded))
 
 
 def points(name: str, wanted: str, closed: str | None = None) -> Iterator[Point]:
@@ -137,7 +110,6 @@ def points(name: str, wanted: str, closed: str | None = None) -> Iterator[Point]
     several runs is open in as many ways, that of other gates in turn.
     """
     study, claim = ROWS[name]
-    sides = inside(claim) if wanted == "supported" else outside(claim)
     by_all = (claim.kind == "any_of") == (wanted == "refuted")
     groups: Sequence[Sequence[Term]] = (
         [claim.terms] if by_all or len(claim.terms) == 1 else [[term] for term in claim.terms]
@@ -148,16 +120,16 @@ def points(name: str, wanted: str, closed: str | None = None) -> Iterator[Point]
         [cells[turn % len(cells)] for cells in choices]
         for turn in range(max(map(len, choices), default=1))
     ]
-    for group, side, opened in product(groups, sides, passing):
+    for group, way, opened in product(groups, sides(claim, wanted), passing):
         program = Program(study, claim)
-        for term in group:
-            side(program, term)
+        for term, demand in product(group, way):
+            program.demand(term, *demand)
         for gate, cell in zip(claim.gate, opened, strict=True):
             if gate == closed:
                 for every in gates[gate].cells:
-                    program.at_most(every, gates[gate].at_least)
+                    program.demand(every, gates[gate].at_least, -1, 1.0)
             else:
-                program.at_least(cell, gates[gate].at_least, slack=0.0)
+                program.demand(cell, gates[gate].at_least, 1, 0.0)
         if (point := program.solve()) is not None:
             yield point
 
