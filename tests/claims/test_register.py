@@ -34,6 +34,7 @@ RAW = yaml.safe_load("""
 studies:
   exp1:
     measures: {hits: {label: hits, metric: hits, at: {tier: T1}}}
+    gates: {learned: main/A@hits >= 0.9}
     claims:
       - {id: exp1.1, theorem: "thm:x", form: typical, statement: A is better., primary: true,
          source: document, cites: "section 1: A is said to be better",
@@ -42,6 +43,8 @@ studies:
          source: corrected, statement: The algebra holds., region: {at_most: 1.0e-9},
          effect: {every: {label: error, metric: error, arm: algebra, at: {N: [1, 2]}}}}
 """)
+ROWS = RAW["studies"]["exp1"]["claims"]
+FIRST = ROWS[0]
 METRICS = {
     "hits": Metric(label="hits", factors={"tier": ("T1", "T2")}),
     "error": Metric(label="error", factors={"N": (1, 2)}),
@@ -66,32 +69,29 @@ def check(raw: dict[str, Any], folder: Path) -> None:
 
 def test_a_theorem_that_is_not_listed_is_refused(tmp_path):
     check(RAW, folder := tmp_path / "claims")
-    row = RAW["studies"]["exp1"]["claims"][0]
     document = {"title": "a document", "studies": ["exp1"]}
-    theorem = {"label": f"{row['theorem']}s", "document": "d", "name": "T", "says": "Yes."}
+    theorem = {"label": f"{FIRST['theorem']}s", "document": "d", "name": "T", "says": "Yes."}
     listed = {"documents": {"d": document}, "theorems": [theorem]}
     (folder / "theorems.yaml").write_text(yaml.safe_dump(listed), encoding="utf-8")
     with pytest.raises(UserError) as refused:
         read_register(folder)
     assert str(refused.value) == (
-        f"{folder}/exp1.yaml: {row['id']}: theorem: {row['theorem']!r} is not in "
+        f"{folder}/exp1.yaml: {FIRST['id']}: theorem: {FIRST['theorem']!r} is not in "
         f"{folder}/theorems.yaml; did you mean {theorem['label']!r}? accepted: {theorem['label']}"
     )
 
 
-def claim(raw: dict[str, Any], index: int = 0) -> dict[str, Any]:
-    return raw["studies"]["exp1"]["claims"][index]
-
-
-def measure(raw: dict[str, Any]) -> dict[str, Any]:
-    return raw["studies"]["exp1"]["measures"]["hits"]
+def edited(place: str, value: object) -> dict[str, Any]:
+    """The register with a value at a place in the study, or after `|` beside it."""
+    raw = copy.deepcopy(RAW)
+    written_at(place, value)(raw if place[0] == "|" else raw["studies"]["exp1"])
+    return raw
 
 
 def row(**more: Any) -> dict[str, Any]:
     return {"id": "exp1.1", "theorem": "thm:x", "source": "corrected", **more}
 
 
-GATED = {"learned": "main/A@hits >= 0.9"}
 MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("claims.0.effect", "mian/A@hits - 0.5", "exp1.1", "mian", "accepted: main, algebra"),
     ("claims.0.effect", "main/A@hits - main/Z@hits", "exp1.1", "Z", "accepted: A, B"),
@@ -125,6 +125,8 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("claims.1.effect.every.variant", "A", "exp1.2", "A", "accepted: all"),
     ("claims.1.effect.every.metric", "eror", "exp1.2", "eror", "accepted: hits, error"),
     ("claims.1.effect.every.at.N", [1, 3], "exp1.2", "3", "accepted: 1, 2"),
+    ("claims.0.gate", ["learnt"], "exp1.1: gate 'learnt'", "accepted: learned"),
+    ("claims.1.gate", ["learned"], "exp1.2", "gate"),
     ("gates", {"learned": "main/A@hit >= 1"}, "gates.learned: measure 'hit'"),
     ("gates", {"learned": "main/Z@hits >= 1"}, "gates.learned", "A, B"),
     ("gates", {"learned": "main/A@hits > 1"}, "gates.learned", "arm/variant@measure >= 0.95"),
@@ -139,36 +141,17 @@ MISTAKES: list[tuple[str, Any, *tuple[str, ...]]] = [
     ("looks", "fixed", "exp1 looks: unknown key"),
     ("|looks", {12: 1.0}, "looks looks: unknown key"),
     ("|sequential", [12, 101], "a look at 101 seeds would use seeds of the next", "≤ 100"),
+    ("|studies", {"exp9": {"claims": []}}, "exp9", "accepted: exp1"),
 ]
-"""Where a value is written in the study, or after `|` beside it; what the message says."""
-
-
-def gates(index: int, name: str) -> Callable[[dict[str, Any]], object]:
-    def change(raw: dict[str, Any]) -> None:
-        raw["studies"]["exp1"]["gates"] = GATED
-        claim(raw, index)["gate"] = [name]
-
-    return change
-
-
-OTHERS: list[tuple[Callable[[dict[str, Any]], object], *tuple[str, ...]]] = [
-    (lambda raw: raw["studies"].update(exp9={"claims": []}), "exp9", "accepted: exp1"),
-    (gates(0, "learnt"), "exp1.1: gate 'learnt'", "accepted: learned"),
-    (gates(1, "learned"), "exp1.2", "gate"),
-]
+"""What is written where; what the message says."""
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "expected"),
-    [*((place, value, said) for place, value, *said in MISTAKES)]
-    + [("", change, said) for change, *said in OTHERS],
+    ("place", "value", "expected"), [(place, value, said) for place, value, *said in MISTAKES]
 )
 def test_a_mistake_is_reported_in_one_line(place, value, expected, tmp_path):
-    raw = copy.deepcopy(RAW)
-    change = written_at(place, value) if place else value
-    change(raw["studies"]["exp1"] if place and place[0] != "|" else raw)
     with pytest.raises(UserError) as caught:
-        check(raw, tmp_path / "claims")
+        check(edited(place, value), tmp_path / "claims")
     file, _, message = str(caught.value).partition(".yaml: ")
     assert Path(file).parent == tmp_path / "claims"
     message = f"{Path(file).name} {message}"
@@ -276,11 +259,9 @@ def test_a_row_with_too_many_parts_for_a_look_is_refused(
     tmp_path, kind, primary, parts, looks, settled
 ):
     """At α = 0.01 twelve seeds of one sign settle a part of 0.01 · 2¹² = 40."""
-    raw = copy.deepcopy(RAW) | {"alpha": 0.01, "sequential": looks}
-    effect = {kind: ["main/A@hits"] * parts}
     form = "typical" if primary else None
-    own = {"effect": effect, "primary": primary, "form": form}
-    raw["studies"]["exp1"]["claims"] = [claim(raw) | own]
+    own = {"effect": {kind: ["main/A@hits"] * parts}, "primary": primary, "form": form}
+    raw = edited("claims", [FIRST | own]) | {"alpha": 0.01, "sequential": looks}
     if settled or not primary:
         check(raw, tmp_path / "claims")
         return
@@ -327,29 +308,22 @@ def test_a_plan_follows_only_what_its_stage_reads_of_the_register(tmp_path):
     assert changed("exp7", lambda raw: raw["claims"][0].update(region={"above": 0.03})) == decided
 
 
-HASHED: dict[str, tuple[Callable[[dict[str, Any]], Any], set[str], set[str]]] = {
-    "its region": (lambda raw: claim(raw).update(region={"above": 0.5}), {"exp1.1"}, set()),
-    "its effect": (lambda raw: claim(raw).update(effect="main/A@hits"), {"exp1.1"}, set()),
-    "its measure": (lambda raw: measure(raw).update(at={"tier": "T2"}), {"exp1.1"}, set()),
-    "its gate": (gates(0, "learned"), {"exp1.1"}, set()),
-    "how many are judged": (
-        lambda raw: raw["studies"]["exp1"]["claims"].append({**claim(raw), "id": "exp1.3"}),
-        {"exp1.1"},
-        set(),
-    ),
-    "the looks": (lambda raw: raw.update(sequential=[10]), {"exp1.1"}, set()),
-    "its statement": (lambda raw: claim(raw).update(statement="B is."), set(), {"exp1.1"}),
-    "a label": (lambda raw: measure(raw).update(label="other"), set(), set()),
-}
-
-
-@pytest.mark.parametrize("name", HASHED)
-def test_one_hash_of_a_row_covers_its_judgement_and_one_its_wording(name):
-    change, judged, worded = HASHED[name]
+@pytest.mark.parametrize(
+    ("place", "value", "judged", "worded"),
+    [
+        ("claims.0.region", {"above": 0.5}, {"exp1.1"}, set()),
+        ("claims.0.effect", "main/A@hits", {"exp1.1"}, set()),
+        ("measures.hits.at", {"tier": "T2"}, {"exp1.1"}, set()),
+        ("claims.0.gate", ["learned"], {"exp1.1"}, set()),
+        ("claims", [*ROWS, FIRST | {"id": "exp1.3"}], {"exp1.1"}, set()),
+        ("|sequential", [10], {"exp1.1"}, set()),
+        ("claims.0.statement", "B is.", set(), {"exp1.1"}),
+        ("measures.hits.label", "other", set(), set()),
+    ],
+)
+def test_one_hash_of_a_row_covers_its_judgement_and_one_its_wording(place, value, judged, worded):
     before = row_hashes(Register.model_validate(RAW), "exp1")
-    raw = copy.deepcopy(RAW)
-    change(raw)
-    after = row_hashes(Register.model_validate(raw), "exp1")
+    after = row_hashes(Register.model_validate(edited(place, value)), "exp1")
     assert {row for row in before if after[row][0] != before[row][0]} == judged
     assert {row for row in before if after[row][1] != before[row][1]} == worded
 
@@ -392,8 +366,7 @@ def test_no_new_revision_is_judged_with_boundaries_that_are_not_monotone():
 
 
 def test_boundaries_are_in_no_hash_of_a_row_and_in_the_plan_of_their_study_only():
-    raw = copy.deepcopy(RAW)
-    raw["not_monotone"] = {"exp1": 1, "exp2": 4}
+    raw = edited("|not_monotone", {"exp1": 1, "exp2": 4})
     before, after = map(Register.model_validate, (RAW, raw))
     assert row_hashes(before, "exp1") == row_hashes(after, "exp1")
     assert after.criteria("exp1")["not_monotone"] == {"exp1": 1}
