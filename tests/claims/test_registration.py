@@ -1,7 +1,6 @@
 """Whether a claim was registered before its runs: what the runs recorded, and what git shows."""
 
 import itertools
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -290,15 +289,14 @@ def test_an_earlier_register_keeps_the_hashes_of_its_looks(project, looks, hashe
     assert then == {"exp1.1": (hashed or now[0], now[1])}
 
 
-def rebase(project: Project) -> None:
-    project.git("checkout", "--orphan", "new")
-    project.commit()
-    project.git("branch", "--delete", "--force", "main")
-
-
 def branch(project: Project) -> None:
     project.git("checkout", "--orphan", "new")
     project.commit()
+
+
+def rebase(project: Project) -> None:
+    branch(project)
+    project.git("branch", "--delete", "--force", "main")
 
 
 def experiment(project: Project) -> None:
@@ -306,16 +304,15 @@ def experiment(project: Project) -> None:
     rebase(project)
 
 
-MOVED: dict[str, tuple[Callable[[Project], None], str]] = {
-    "squash or rebase": (rebase, "in a commit that is on no branch any more (squash or rebase)"),
-    "a branch": (branch, "on another branch"),
-    "an experiment": (experiment, "in a DVC experiment that is not on this branch"),
-}
-
-
-@pytest.mark.parametrize("name", MOVED)
-def test_the_location_of_a_moved_commit_is_a_remark(name, project):
-    move, remark = MOVED[name]
+@pytest.mark.parametrize(
+    ("move", "remark"),
+    [
+        (rebase, "in a commit that is on no branch any more (squash or rebase)"),
+        (branch, "on another branch"),
+        (experiment, "in a DVC experiment that is not on this branch"),
+    ],
+)
+def test_the_location_of_a_moved_commit_is_a_remark(move, remark, project):
     project.commit()
     run = project.begin()
     move(project)
@@ -340,10 +337,8 @@ def test_without_the_commit_the_runs_records_count(project, tmp_path):
 
 def test_hashes_of_another_form_are_read_from_git_again(project, tmp_path):
     """If the hashes below differ, the hashed contents have changed: then raise FORM."""
-    register = project.register
-    [(judged, worded)] = row_hashes(register, "exp1").values()
-    assert (FORM, judged, worded) == (1, "14b18f977d84d42f", "dcd56315b5e06ecf")
-    rows = row_hashes(register, "exp1")
+    rows = row_hashes(project.register, "exp1")
+    assert (FORM, *rows.values()) == (1, ("14b18f977d84d42f", "dcd56315b5e06ecf"))
     history = RecordedHistory(commits={"c0ffee": CommitState(location="here", rows=rows)})
     path = tmp_path / "history.json"
     write_json(path, history)

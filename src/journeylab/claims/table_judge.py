@@ -214,9 +214,8 @@ def _in_own_seeds(verdicts: StudyVerdicts, seeds: Sequence[int], first: int) -> 
     """The verdicts with the seeds of the table in place of their numbers."""
 
     def own(estimate: T) -> T:
-        points = [(seeds[each.seed - first], each.value) for each in estimate.points]
-        at_own = tuple(Point(seed=seed, value=value) for seed, value in points)
-        return estimate.model_copy(update={"points": at_own})
+        points = (Point(seed=seeds[at.seed - first], value=at.value) for at in estimate.points)
+        return estimate.model_copy(update={"points": tuple(points)})
 
     rows = tuple(
         own(row).model_copy(
