@@ -75,11 +75,6 @@ def test_a_failure_in_either_arm_and_a_value_that_is_not_finite_fail_the_pair(ju
     assert verdict.effect == 2.0
 
 
-def test_seeds_that_left_no_rows_count_as_failed(judge_one):
-    verdict = judge_one([1.0] * 9, {"above": 0.02}, seeds=range(12))
-    assert (verdict.n, verdict.failures, verdict.verdict) == (12, 3, "inconclusive")
-
-
 def test_a_missing_run_decides_nothing_and_is_named(judge):
     verdict = judge({"a/a": UP}, [({"difference": [A, B]}, {"above": 0.02})]).verdicts[0]
     assert (verdict.verdict, verdict.effect, verdict.failures) == ("inconclusive", None, 12)
