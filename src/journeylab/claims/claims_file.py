@@ -1,17 +1,7 @@
 """A claims file about any table: claims of a register, and a head that says how to read the table.
 
-All keys of the head have defaults::
-
-    table: {run: model, value: score}     # names of columns; several metrics: {metrics: [accuracy]}
-    planned: {runs: [svm, tree], seeds: 12}
-    failed: [{run: tree, seed: 7}]
-    claims:
-      - id: digits.1
-        effect: svm@accuracy - tree@accuracy
-        region: {above: 0.02}
-
-A run is ``arm/variant``, or a name without a slash. A measure that is not defined is the metric of
-its name.
+docs/judge-a-table.md lists the keys of the head, which all have defaults. A run is ``arm/variant``,
+or a name without a slash. A measure that is not defined is the metric of its name.
 """
 
 import re
