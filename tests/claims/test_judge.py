@@ -328,27 +328,24 @@ def test_a_term_names_measures_where_they_differ_and_a_shared_arm_once(terms, te
     assert wording.term_texts(terms, NAMES) == texts
 
 
-def test_without_a_registered_look_results_are_exploratory(judge):
-    for options in ({}, {"scale": "quick"}):
-        runs = {"a/a": UP if options else [*UP, 1.0]}
-        study = judge(runs, [(A, {"above": 0.02})], **options)
-        assert study.unjudged
-        assert study.verdicts[0].verdict is None
-        assert study.exploratory == (
-            f"{study.seeds} seeds at scale {study.scale} are no registered look"
-        )
-    assert judge({"a/a": UP}, [(A, {"above": 0.02})]).exploratory == ""
+OTHERS = "are not the registered ones, which count from 0"
 
 
-@pytest.mark.parametrize("first", [1, 100, 1000])
-def test_other_seeds_than_the_registered_ones_are_exploratory(judge, first):
-    study = judge({"a/a": UP}, [(A, {"above": 0.02})], seeds=range(first, first + 12))
+@pytest.mark.parametrize(
+    ("seeds", "scale", "reason"),
+    [
+        (range(12), "default", ""),
+        (range(13), "default", "13 seeds at scale default are no registered look"),
+        (range(12), "quick", "12 seeds at scale quick are no registered look"),
+        *((range(n, n + 12), "default", f"seeds from {n} {OTHERS}") for n in (1, 100, 1000)),
+    ],
+)
+def test_only_the_registered_seeds_of_a_look_are_judged(judge, seeds, scale, reason):
+    options = {"seeds": seeds, "scale": scale}
+    study = judge({"a/a": [1.0] * len(seeds)}, [(A, {"above": 0.02})], **options)
     (verdict,) = study.verdicts
-    assert study.unjudged
-    assert (verdict.verdict, verdict.effect) == (None, 1.0)
-    assert study.exploratory == (
-        f"seeds from {first} are not the registered ones, which count from 0"
-    )
+    assert (study.exploratory, bool(study.unjudged)) == (reason, bool(reason))
+    assert (verdict.verdict, verdict.effect) == (None if reason else "supported", 1.0)
 
 
 def test_a_second_revision_is_judged_on_its_own_seeds_and_prints_amendments(judge):
