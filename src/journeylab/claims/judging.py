@@ -1,7 +1,7 @@
 """Judge the claims of a study: measurements → estimates → verdicts."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from journeylab.claims.effects import Cases, Every, Term, cells
+from journeylab.claims.effects import Cases, Cell, Difference, Every, Term, cells
 from journeylab.claims.estimates import combine_parts, estimate_term, finite, settling_words
-from journeylab.claims.headroom import saturations
 from journeylab.claims.looks import Schedule, schedule, term_levels, why_unjudged
 from journeylab.claims.reading import (
     CellValues,
@@ -37,6 +36,7 @@ from journeylab.records.looks import LookRecord, SeedRange, State, seeded_by_run
 from journeylab.records.verdicts import (
     Estimate,
     FailedGate,
+    Saturation,
     ScopePoint,
     StudyVerdicts,
     Verdict,
@@ -337,9 +337,7 @@ def _judge(claim: Criterion, stop: _Stop, study: _Study) -> Verdict:
         state=stop.state if at_looks else None,
         failed_gates=stop.failed,
         absent=tuple(_absent(claim, values)),
-        saturated=saturations(claim.terms, study.reader(n), study.claims.measures)
-        if at_looks
-        else (),
+        saturated=tuple(_saturations(claim, study, n)) if at_looks else (),
         parts=tuple(
             part.model_copy(update={"verdict": part.verdict if decides and k else None})
             for part in parts
@@ -406,3 +404,38 @@ def _absent(claim: Criterion, values: Sequence[Values]) -> list[str]:
         if of_term.size and np.isnan(of_term).all()
         for cell in cells([term])
     ]
+
+
+EDGE, SHARE = 0.01, (0.0, 1.0)
+
+
+def _saturations(claim: Criterion, study: _Study, n: int) -> Iterator[Saturation]:
+    """Every two compared runs that are both at the floor or both at the ceiling.
+
+    Such a comparison says little. A run is at an end if its measure is a share, with the range
+    [0, 1], and the median of its finite values is within :data:`EDGE` of that end.
+    """
+
+    def median(cell: Cell) -> float:
+        values = study.reader(n)(cell)
+        finished = values[np.isfinite(values)]
+        share = study.claims.measures[cell.measure].range == SHARE
+        return float(np.median(finished)) if share and finished.size else math.nan
+
+    for pair in _pairs(claim.terms):
+        medians = tuple(map(median, pair))
+        for end, at_end in (("floor", max(medians) <= EDGE), ("ceiling", min(medians) >= 1 - EDGE)):
+            if at_end and all(map(math.isfinite, medians)):
+                runs = tuple(cell.run for cell in pair)
+                yield Saturation(end=end, runs=runs, medians=medians)
+
+
+def _pairs(terms: Sequence[Term]) -> Iterator[tuple[Cell, Cell]]:
+    """The cells that are compared directly, in nested differences too."""
+    for term in terms:
+        if isinstance(term, Difference):
+            first, second = term.difference
+            if isinstance(first, Cell) and isinstance(second, Cell):
+                yield first, second
+            else:
+                yield from _pairs(term.difference)
