@@ -1,7 +1,7 @@
 """Judge the claims of a study: measurements → estimates → verdicts."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -12,14 +12,7 @@ import pandas as pd
 from journeylab.claims.effects import Cases, Cell, Difference, Every, Term, cells
 from journeylab.claims.estimates import combine_parts, estimate_term, finite, settling_words
 from journeylab.claims.looks import Schedule, schedule, term_levels, why_unjudged
-from journeylab.claims.reading import (
-    CellValues,
-    PlannedSeeds,
-    measured,
-    read,
-    read_rows,
-    taken_rows,
-)
+from journeylab.claims.reading import CellValues, PlannedSeeds, read_rows, taken_rows
 from journeylab.claims.schema import Criteria, Criterion, StudyCriteria, claim_runs, is_read
 from journeylab.claims.statistics import (
     Measured,
@@ -64,14 +57,9 @@ class _Study:
         """Whether looks take seeds until the claims are decided."""
         return bool(self.claims.tails) and not self.exploratory
 
-    def reader(self, n: int) -> Callable[[Term], Values]:
-        """Reads a term at the first ``n`` seeds."""
-        seeds = self.seeds[:n]
-        return lambda term: read(term, self.values, seeds)
-
     def measured(self, terms: Iterable[Term], n: int) -> list[Measured]:
         """Terms at the first ``n`` seeds."""
-        return [measured(term, self.claims.measures, self.reader(n)) for term in terms]
+        return [self.values.measured(term, self.seeds[:n]) for term in terms]
 
 
 class _Stop(NamedTuple):
@@ -417,7 +405,7 @@ def _saturations(claim: Criterion, study: _Study, n: int) -> Iterator[Saturation
     """
 
     def median(cell: Cell) -> float:
-        values = study.reader(n)(cell)
+        values = study.values.read(cell, study.seeds[:n])
         finished = values[np.isfinite(values)]
         share = study.claims.measures[cell.measure].range == SHARE
         return float(np.median(finished)) if share and finished.size else math.nan

@@ -1,6 +1,6 @@
 """Read terms and cases of claims from the tidy measurements."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
 
@@ -28,7 +28,7 @@ PlannedSeeds = Mapping[str, Sequence[int] | None]
 
 
 class CellValues:
-    """The values of cells of a table; what was read stays, since every look reads the same."""
+    """Reads terms from a table; what was read of a cell stays, since every look reads the same."""
 
     def __init__(self, table: pd.DataFrame, measures: Mapping[str, Quantity]) -> None:
         self._measures = measures
@@ -61,49 +61,44 @@ class CellValues:
             self._known[cell] = dict(pairs)
         return self._known[cell]
 
+    def read(self, term: Term, seeds: Sequence[int]) -> Values:
+        """The term at each seed, shape (n,); NaN where the seed failed or was not measured.
 
-def read(term: Term, values: CellValues, seeds: Sequence[int]) -> Values:
-    """The term at each seed, shape (n,); NaN where the seed failed or was not measured.
+        Raises UserError if a cell selects several values of the same seed.
+        """
+        if isinstance(term, Difference):
+            first, second = (self.read(part, seeds) for part in term.difference)
+            with np.errstate(invalid="ignore"):
+                difference = first - second
+            return np.where(np.isfinite(difference), difference, np.nan)
+        if isinstance(term, Mean):
+            parts = [self.read(part, seeds) for part in term.mean]
+            return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
+        if not isinstance(term, Cell):
+            return np.full(len(seeds), float(term))
+        by_seed = self.by_seed(term)
+        found = np.array([by_seed.get(seed, np.nan) for seed in seeds], dtype=np.float64)
+        return np.where(np.isfinite(found), found, np.nan)
 
-    Raises UserError if a cell selects several values of the same seed.
-    """
-    if isinstance(term, Difference):
-        first, second = (read(part, values, seeds) for part in term.difference)
-        with np.errstate(invalid="ignore"):
-            difference = first - second
-        return np.where(np.isfinite(difference), difference, np.nan)
-    if isinstance(term, Mean):
-        parts = [read(part, values, seeds) for part in term.mean]
-        return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
-    if not isinstance(term, Cell):
-        return np.full(len(seeds), float(term))
-    by_seed = values.by_seed(term)
-    found = np.array([by_seed.get(seed, np.nan) for seed in seeds], dtype=np.float64)
-    return np.where(np.isfinite(found), found, np.nan)
+    def measured(self, term: Term, seeds: Sequence[int]) -> Measured:
+        """A term with the distance up to which its value at each seed lies at a threshold.
 
+        The larger of four spacings of the floats that it was computed from, and of a hundredth of
+        the smallest step of its measures.
+        """
+        of_cells = [is_single(self.read(cell, seeds)) for cell in cells([term])]
+        step = min(steps(term, self._measures), default=0.0)
+        spacings = self._spacing(term, seeds, np.logical_and.reduce(of_cells))
+        return Measured(self.read(term, seeds), np.maximum(spacings, step / 100))
 
-def measured(
-    term: Term, measures: Mapping[str, Quantity], values_of: Callable[[Term], Values]
-) -> Measured:
-    """A term with the distance up to which its value at each seed lies at a threshold.
-
-    The larger of four spacings of the floats that it was computed from, and of a hundredth of the
-    smallest step of its measures. ``values_of`` reads terms.
-    """
-    single = np.logical_and.reduce([is_single(values_of(cell)) for cell in cells([term])])
-    step = min(steps(term, measures), default=0.0)
-    tolerance = np.maximum(_spacing(term, values_of, single), step / 100)
-    return Measured(values_of(term), tolerance)
-
-
-def _spacing(term: Term, values_of: Callable[[Term], Values], single: NDArray[np.bool_]) -> Values:
-    if isinstance(term, Difference):
-        first, second = (_spacing(part, values_of, single) for part in term.difference)
-        return first + second
-    if isinstance(term, Mean):
-        parts = [_spacing(part, values_of, single) for part in term.mean]
-        return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
-    return spacing(values_of(term), single & isinstance(term, Cell))
+    def _spacing(self, term: Term, seeds: Sequence[int], single: NDArray[np.bool_]) -> Values:
+        if isinstance(term, Difference):
+            first, second = (self._spacing(part, seeds, single) for part in term.difference)
+            return first + second
+        if isinstance(term, Mean):
+            parts = [self._spacing(part, seeds, single) for part in term.mean]
+            return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
+        return spacing(self.read(term, seeds), single & isinstance(term, Cell))
 
 
 def read_rows(

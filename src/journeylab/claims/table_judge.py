@@ -12,7 +12,7 @@ from journeylab.claims.effects import Cell, Every, cells
 from journeylab.claims.forecast import decided_at
 from journeylab.claims.judging import judge, judge_look
 from journeylab.claims.looks import schedule
-from journeylab.claims.reading import CellValues, at_level, read
+from journeylab.claims.reading import CellValues, at_level
 from journeylab.claims.schema import listed
 from journeylab.config import ONCE, UserError, accepted, shown
 from journeylab.records.looks import seeded_by_run
@@ -83,7 +83,7 @@ def further_seeds(of: TableClaims, table: pd.DataFrame, source: str) -> Further 
         runs, following = list(record.goes_on), of.looks[record.number : record.number + 1]
         still_open, cell_values = {}, CellValues(numbered.table, claims.measures)
         for row in record.open if following else ():
-            values = [read(term, cell_values, taken) for term in over[row].terms]
+            values = [cell_values.read(term, taken) for term in over[row].terms]
             still_open[row] = decided_at(over[row], plan, values, following[0])
     if not following or not still_open:
         return None

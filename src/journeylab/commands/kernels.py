@@ -15,7 +15,7 @@ import numpy as np
 import typer
 
 from journeylab.claims.effects import Cell
-from journeylab.claims.reading import CellValues, read
+from journeylab.claims.reading import CellValues
 from journeylab.claims.schema import PILOT, StudyClaims
 from journeylab.claims.statistics import Values
 from journeylab.commands.results import CONFIG, current_plan
@@ -50,7 +50,7 @@ def kernels(
                 table = read_table(results / MEASUREMENTS)
             cell_values = CellValues(table, claims.measures)
             cells = {measure: Cell(run=name, measure=measure) for measure in claims.measures}
-            found.append({m: read(cell, cell_values, numbers) for m, cell in cells.items()})
+            found.append({m: cell_values.read(cell, numbers) for m, cell in cells.items()})
         differences = {
             measure: tuple(map(_rounded, values - found[1][measure]))
             for measure, values in found[0].items()

@@ -1,6 +1,7 @@
 """``journeylab seeds``: how many seeds a study will probably need, and what would decide it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from math import prod
 from pathlib import Path
@@ -11,13 +12,12 @@ import pandas as pd
 import typer
 
 from journeylab.chunks.tables import joined
-from journeylab.claims.effects import Term
 from journeylab.claims.forecast import MOST_SEEDS, claim_forecast, in_and_out, single_look
 from journeylab.claims.forms import printed_word
 from journeylab.claims.looks import Schedule, looks_text, schedule
-from journeylab.claims.reading import CellValues, measured, read
+from journeylab.claims.reading import CellValues
 from journeylab.claims.schema import PILOT, Claim, StudyClaims, is_read
-from journeylab.claims.statistics import Measured, Values, reaches
+from journeylab.claims.statistics import Values, reaches
 from journeylab.commands import results
 from journeylab.config import RunSettings, UserError, accepted
 from journeylab.records.files import MEASUREMENTS, read_table
@@ -195,18 +195,14 @@ def _read_pilots(table: pd.DataFrame | None, claims: StudyClaims, rows: Sequence
     if table is None:
         return Pilots((), {}, frozenset())
     chosen = sorted({int(seed) for seed in table["seed"].dropna() if seed >= PILOT})
-    cell_values = CellValues(table, claims.measures)
-
-    def at_seeds(term: Term) -> Measured:
-        return measured(term, claims.measures, lambda part: read(part, cell_values, chosen))
-
+    measured = partial(CellValues(table, claims.measures).measured, seeds=chosen)
     values = {
-        claim.id: [at_seeds(term).at(*claim.claimed.ends) for term in claim.terms] for claim in rows
+        claim.id: [measured(term).at(*claim.claimed.ends) for term in claim.terms] for claim in rows
     }
     failed = {
         name
         for name, gate in claims.gates.items()
-        if chosen and not any(reaches(at_seeds(cell), gate.at_least) for cell in gate.cells)
+        if chosen and not any(reaches(measured(cell), gate.at_least) for cell in gate.cells)
     }
     return Pilots(
         chosen,

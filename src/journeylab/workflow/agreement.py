@@ -15,7 +15,7 @@ import pandas as pd
 from journeylab.chunks.tables import joined
 from journeylab.claims.effects import Cell, cells
 from journeylab.claims.judging import judge
-from journeylab.claims.reading import CellValues, read
+from journeylab.claims.reading import CellValues
 from journeylab.claims.schema import Register, StudyClaims
 from journeylab.claims.shifts import Scale, Shifted, favoured_side, measured_scale
 from journeylab.claims.statistics import Values
@@ -147,7 +147,7 @@ class Comparer:
         paired, scales, sides, unscaled = {}, {}, {}, []
         for name, scale in self._scales(unit).items():
             cell = Cell(run=unit.run, measure=name)
-            old, new = (read(cell, cell_values, seeds) for cell_values in values)
+            old, new = (cell_values.read(cell, seeds) for cell_values in values)
             if not np.isfinite(old - new).any():
                 continue
             if scale is None:
@@ -206,7 +206,7 @@ class Comparer:
         cell_values = CellValues(table, claims.measures)
         for claim in claims.claims:
             for term in claim.terms if claim.primary else ():
-                values = read(term, cell_values, seeds)
+                values = cell_values.read(term, seeds)
                 if np.isfinite(values).any():
                     effect = float(np.nanmedian(values))
                     margin = min(abs(effect - end) for end in claim.claimed.ends)
