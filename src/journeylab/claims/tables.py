@@ -163,8 +163,8 @@ def _values(
     truth = values.map(lambda each: isinstance(each, bool | np.bool_)).astype(bool)
     numbers = pd.to_numeric(values.where(~failed & ~truth), errors="coerce").astype(float)
     wrong = numbers.isna() & ~failed
-    if columns is not None:
-        values = values.rename(str(columns.iloc[int(wrong.to_numpy().argmax())]))
+    if columns is not None and wrong.any():
+        values = values.rename(str(columns[wrong.to_numpy()].iloc[0]))
     _refuse(source, values, wrong, "write a number, or nothing for a run that failed")
     return numbers
 
