@@ -4,8 +4,17 @@ The file is read once and flows one way: YAML → these models → plans → sta
 its part from the models below (``studies/<folder>/settings.py``); this package knows no study.
 """
 
-from journeylab.config.checkout import check_checkout
-from journeylab.config.errors import UserError, accepted, check_known, masked, meant, refusal, shown
+from journeylab.config.errors import (
+    UserError,
+    accepted,
+    build,
+    check_checkout,
+    check_known,
+    masked,
+    meant,
+    refusal,
+    shown,
+)
 from journeylab.config.fields import (
     AsNumber,
     Count,
@@ -44,4 +53,3 @@ from journeylab.config.study import (
     TrainingSettings,
     VariantSettings,
 )
-from journeylab.config.validating import build

@@ -20,6 +20,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from journeylab.config.errors import UNKNOWN
 from journeylab.config.reading import LONGEST_NAME, NAME
 
 T = TypeVar("T")
@@ -27,8 +28,6 @@ Named = TypeVar("Named", bound=Mapping[str, Any])
 
 MOST, MOST_SEEDS, MOST_RUNS, MOST_BYTES = 1_000_000, 10_000, 20_000, 10**10
 """Upper bounds: of a count, seeds of a scale, runs of a workflow, bytes of an external file."""
-UNKNOWN = "unknown_key"
-"""The type of pydantic's error for a key that a record does not have."""
 MOST_WORLDS = 100
 """Upper bound of the worlds of a seed."""
 
@@ -54,18 +53,15 @@ def distinct(values: tuple[T, ...]) -> tuple[T, ...]:
 
 
 def _folder_of_its_own(root: str) -> str:
-    parts = PurePath("/" + root.lstrip("/") if root.startswith("/") else root).parts
-    names = [part.lower() for part in parts]
-    if names == ["/"] or ".." in names:
+    path = PurePath(re.sub("^//+", "/", root.lower()))
+    if path == PurePath("/") or ".." in path.parts:
         raise ValueError("write a folder below this one, as in build/quick, or an absolute path")
-    if names[:2] in _SYSTEM and names[:3] != ["/", "dev", "shm"]:
+    if path.parts[:2] in _SYSTEM and path.parts[:3] != ("/", "dev", "shm"):
         raise ValueError("write a folder for results, not one of the system")
-    within = names
-    if names[:1] == ["/"]:
-        here = PurePath(*(part.lower() for part in Path.cwd().parts))
-        whole = PurePath(*names)
-        within = list(whole.relative_to(here).parts) if whole.is_relative_to(here) else []
-    if _HIDDEN & set(names) or (within[:1] and within[0] in _SOURCES):
+    here = PurePath(str(Path.cwd()).lower())
+    whole = here / path
+    within = whole.relative_to(here).parts if whole.is_relative_to(here) else ()
+    if _HIDDEN & {*path.parts} or _SOURCES & {*within[:1]}:
         raise ValueError("holds files of the project; write another folder, as in build/quick")
     try:
         taken = Path(root).exists() and not Path(root).is_dir()
@@ -76,7 +72,7 @@ def _folder_of_its_own(root: str) -> str:
     return root
 
 
-_SYSTEM = (["/", "dev"], ["/", "proc"], ["/", "sys"])
+_SYSTEM = (("/", "dev"), ("/", "proc"), ("/", "sys"))
 _HIDDEN = {".git", ".snakemake", ".dvc", ".venv"}
 _SOURCES = {"benchmarks", "claims", "docs", "reference", "src", "tests", "workflow", ".github"}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from journeylab.config.errors import LONGEST_ECHO, LONGEST_PLACE, UserError, cut, dotted, shown
+from journeylab.config.errors import LONGEST_ECHO, LONGEST_PLACE, UserError, cut, placed, shown
 
 DEEPEST, LARGEST, LONGEST_TEXT = 40, 20_000, 300_000
 """Limits of a YAML file: depth of nesting, number of values, characters."""
@@ -72,7 +72,7 @@ def check_plain(content: object, file: str) -> None:
     count = 0
     while waiting:
         at, value = waiting.pop()
-        where = f"{file}: {dotted(at)}:" if at else f"{file}:"
+        where = placed(file, at)
         count += 1
         if count > LARGEST:
             raise UserError(f"{file}: holds more than {LARGEST} values, aliases written out")
