@@ -1,4 +1,1 @@
-"""What a person asks on the command line: one module per command.
-
-The modules import nothing heavy at the top: the command line loads all of them at every start.
-"""
+"""What a person asks on the command line: a module for each command, or for two of one subject."""

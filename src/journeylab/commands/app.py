@@ -54,8 +54,10 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "kernels": ("kernels", "Measure on pilot seeds what other kernels change."),
     },
 }
-"""The commands for people in groups: each has a module of this package, with this function, and a
-purpose. Those without the name of a group are hidden."""
+"""The commands for people in groups, each with its function and its purpose. Those without the name
+of a group are hidden."""
+_IN = {"next": "judge", "ui": "track", "gallery": "verify"}
+"""Commands in the module of another one; each of the others has the module of its name."""
 _FUNCTIONS = {name: known[0] for group in COMMANDS.values() for name, known in group.items()}
 ALONE = ("judge", "next", "register", "lint")
 """Commands that work without the libraries of the pipeline."""
@@ -74,7 +76,8 @@ class _Group(TyperGroup):
         if name and name in _FUNCTIONS:
             if name not in ALONE and not _has_pipeline():
                 raise UserError(PIPELINE)
-            group = getattr(import_module(f"journeylab.commands.{name}"), _FUNCTIONS[name])
+            module = import_module(f"journeylab.commands.{_IN.get(name, name)}")
+            group = getattr(module, _FUNCTIONS[name])
             if not isinstance(group, typer.Typer):
                 function, group = group, typer.Typer(add_completion=False)
                 group.command(name)(function)

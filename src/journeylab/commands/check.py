@@ -1,20 +1,22 @@
 """``journeylab check``: are all outputs undamaged and of the current plans?
 
 Snakemake compares times and inputs: it does not notice a file that is missing inside a folder, or a
-byte that changed on the disk.
+byte that changed on the disk. With ``--remote``: are the objects of the DVC remote there and
+undamaged? DVC names an object by the MD5 of its content. `dvc pull` trusts that name unless the
+remote has `verify: true`, and then says only that its checkout failed, not which object is damaged.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, NamedTuple
 
 import typer
 import yaml
 
-from journeylab.commands.remote import check_remote
 from journeylab.commands.results import CONFIG, JSON, current_plan, end, print_json
-from journeylab.config import Frozen, UserError
+from journeylab.config import Frozen, UserError, masked
 from journeylab.records.files import MANIFEST, read_json, read_table, verify, verify_files
 from journeylab.records.looks import LookRecord
 from journeylab.records.plans import Plan
@@ -204,3 +206,58 @@ _CHECKS: Mapping[str, Callable[[Job], list[str]]] = {
     "respond": _answered,
     "index": partial(_document, '<meta name="plan" content="{}">'),
 }
+
+
+# ---- the DVC remote ------------------------------------------------------------------------------
+
+
+def check_remote() -> tuple[list[str], list[str]]:
+    """Read every object that the files of DVC in this folder name, and compare its MD5.
+
+    Returns a summary, and one line for each missing or damaged object. Raises UserError without a
+    remote, or if it cannot be read.
+    """
+    from dvc.repo import Repo
+
+    try:
+        with Repo() as repo:
+            store = repo.cloud.get_remote_odb()
+            objects = {
+                entry.obj_name or entry.value: entry.value
+                for entries in repo.used_objs().values()
+                for entry in entries
+            }
+            problems = list(_problems(store, objects))
+    except Exception as error:  # the library of each kind of store has errors of its own
+        reason = masked(" ".join(filter(None, (str(error), str(error.__cause__ or "")))))
+        raise UserError(f"the DVC remote cannot be checked: {reason}") from error
+    return [f"{len(objects)} objects checked, {len(problems)} problems"], problems
+
+
+def _problems(store: Any, objects: Mapping[str, str]) -> Iterator[str]:
+    """`objects` maps files and folders to the names of their objects."""
+    for file, name in sorted(objects.items()):
+        path = store.oid_to_path(name)
+        # DVC pushes nothing of a folder whose own object is in the remote
+        above = [objects[str(each)] for each in PurePosixPath(file).parents if str(each) in objects]
+        delete = [_address(store, each) for each in above]
+        try:
+            intact = _md5(store, path) == name.removesuffix(".dir")
+        except FileNotFoundError:
+            problem = f"object {_address(store, name)} is missing"
+        else:
+            if intact:
+                continue
+            problem = f"object {_address(store, name)} is damaged (its MD5 differs)"
+            delete = [_address(store, name), *delete]
+        before = f"delete {' and '.join(delete)}, then " if delete else ""
+        yield f"{file}: {problem}; {before}run `dvc push` in a folder that has the file"
+
+
+def _address(store: Any, name: str) -> str:
+    return str(store.fs.unstrip_protocol(store.oid_to_path(name)))
+
+
+def _md5(store: Any, path: str) -> str:
+    with store.fs.open(path, "rb") as content:
+        return hashlib.file_digest(content, partial(hashlib.md5, usedforsecurity=False)).hexdigest()

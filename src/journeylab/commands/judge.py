@@ -1,4 +1,5 @@
-"""``journeylab judge claims.yaml results.csv``: judge registered claims by any table."""
+"""``journeylab judge`` and ``next claims.yaml results.csv``: judge registered claims by any table,
+and say which seeds the open ones need."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,9 +8,10 @@ from typing import Annotated
 import typer
 
 from journeylab.claims.claims_file import read_claims
-from journeylab.claims.table_judge import judge_table
+from journeylab.claims.table_judge import further_seeds, judge_table
 from journeylab.claims.table_ledger import registrations_before, remember, skipped_looks
 from journeylab.claims.tables import MLFLOW, read_measurements
+from journeylab.config import UserError
 from journeylab.records.files import write_json
 from journeylab.records.verdicts import Registration
 from journeylab.wording.rows import in_words
@@ -18,6 +20,8 @@ from journeylab.wording.verdicts import headline, listed, opening, sentence
 CLAIMS = typer.Argument(help="The file of the claims: docs/judge-a-table.md.")
 TABLE = typer.Argument(help="A CSV or Parquet file, - for CSV, or mlflow:EXPERIMENT.")
 PLANNED = typer.Option(help="File with the runs and seeds that were planned.")
+OPEN = 3
+"""The exit status of `next` while a claim is open."""
 
 
 def judge(
@@ -67,3 +71,30 @@ def _registered(states: Mapping[str, Registration], what: str) -> str:
     [reason, *more] = dict.fromkeys(late.values())
     others = f", and {len(more)} other reasons" if more else ""
     return f"{which} not shown to be registered before the runs ({reason}{others})."
+
+
+def next_seeds(
+    claims: Annotated[Path, CLAIMS],
+    table: Annotated[str, TABLE],
+    planned: Annotated[Path | None, PLANNED] = None,
+) -> None:
+    """Say which claims are open, and which seeds of which runs to add.
+
+    Exit status 0 if no seed could decide more, 3 if some are to be added, 1 for a mistake.
+    """
+    try:
+        of = read_claims(claims, planned)
+        further = further_seeds(of, read_measurements(table, of), table)
+    except UserError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    if further is None:
+        typer.echo("No claim is open: no further seed is needed.")
+        return
+    typer.echo(f"look at {further.look} seeds of {', '.join(map(str, of.looks))}")
+    for row, chance in further.open.items():
+        at_look = "" if chance is None else f", decided there with probability {chance:.2f}"
+        typer.echo(f"{row}: open{at_look}")
+    for run, seeds in further.seeds.items():
+        typer.echo(f"{run}: {','.join(map(str, seeds))}")
+    raise typer.Exit(OPEN)

@@ -1,4 +1,4 @@
-"""``journeylab track``: import runs into MLflow, once or while jobs run."""
+"""``journeylab track`` and ``ui``: import runs into MLflow, and serve its pages of all runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 from journeylab import catalogue, tracking
 from journeylab.commands.results import CONFIG, ROOT_OVERRIDE
 from journeylab.commands.watch import until_ended
-from journeylab.config import UserError, accepted
+from journeylab.config import UserError, check_known
 
 ADDRESS = typer.Option(envvar="MLFLOW_TRACKING_URI", help="MLflow tracking URI.")
 
@@ -26,13 +26,13 @@ def track(
 
     The exit code is 1 if the records of a study are damaged; the other studies are imported.
     """
-    folder, address = tracked(config, root, uri)
+    folder, address = _tracked(config, root, uri)
     if not folder.is_dir():
         raise UserError(f"{folder} does not exist; write the folder that holds results/ as --root")
     results = tracking.find_studies(folder)
     known = list(dict.fromkeys((*results, *(catalogue.discover() if keep_watching else ()))))
-    if study is not None and study not in known:
-        raise UserError(f"{study!r} has no results in {folder};{accepted(study, known)}")
+    if study is not None:
+        check_known(study, known, f"{study!r} has no results in {folder}")
     if not results:
         typer.echo(f"{folder / 'results'} holds no study: nothing to import")
     studies = None if study is None else [study]
@@ -47,7 +47,19 @@ def track(
     raise typer.Exit(1 if damaged else 0)
 
 
-def tracked(config: Path, root: Path | None, uri: str) -> tuple[Path, str]:
+def ui(
+    config: Annotated[Path, CONFIG] = Path("config.yaml"),
+    root: Annotated[Path | None, ROOT_OVERRIDE] = None,
+    uri: Annotated[str, ADDRESS] = "",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 5000,
+) -> None:
+    """Import all new runs into MLflow and serve its pages on 127.0.0.1."""
+    folder, address = _tracked(config, root, uri)
+    with until_ended():
+        raise typer.Exit(tracking.serve(folder, address, port=port, report=tracking.tell))
+
+
+def _tracked(config: Path, root: Path | None, uri: str) -> tuple[Path, str]:
     """Results root and MLflow's address; where an option leaves one out, as configured."""
     if root is not None and uri:
         return root, uri
