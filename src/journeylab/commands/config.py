@@ -9,7 +9,7 @@ import yaml
 
 from journeylab import catalogue
 from journeylab.commands.results import CONFIG, printed_table
-from journeylab.config import UserError, accepted, leaves, shown
+from journeylab.config import check_known, leaves, shown
 from journeylab.config.grids import at_scale, by_name, span
 from journeylab.config.reading import PlainLoader
 
@@ -54,12 +54,11 @@ def settings_of(
     """
     config = catalogue.load(file, {} if scale is None else {"scale": scale})
     study, arm, variant = (*run.split("/"), "", "")[:3]
-    if study not in config.studies:
-        raise UserError(f"{run}: {file} has no study {study!r};{accepted(study, config.studies)}")
+    check_known(study, config.studies, f"{run}: {file} has no study {study!r}")
     settings = config.studies[study]
     runs = {f"{own.arm}/{own.variant}": own for own in catalogue.runs_of(study, settings)}
-    if (found := runs.get(f"{arm}/{variant}")) is None:
-        raise UserError(f"{run}: no such run, or it is off;{accepted(f'{arm}/{variant}', runs)}")
+    check_known(f"{arm}/{variant}", runs, f"{run}: no such run, or it is off")
+    found = runs[f"{arm}/{variant}"]
     written = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)["studies"][study]
     overrides = (written.get("scales") or {}).get(config.scale, {})
     section = at_scale(written, overrides)

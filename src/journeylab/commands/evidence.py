@@ -10,7 +10,7 @@ import typer
 from journeylab.claims.schema import PILOT, is_read
 from journeylab.commands.check import override
 from journeylab.commands.results import CONFIG, current_plan, end
-from journeylab.config import UserError, accepted
+from journeylab.config import UserError, check_known
 from journeylab.records.evidence import RunEvidence, collect_evidence, evidence_path, find_evidence
 from journeylab.records.files import MEASUREMENTS, write_atomic
 from journeylab.records.runs import RUN, START
@@ -91,8 +91,7 @@ def _planned(names: Sequence[str], config: Path) -> tuple[WorkflowPlan, list[str
     plan = current_plan(config, overrides | {"evidence": "run"})
     studies = [name for name in names if "=" not in name]
     for study in studies:
-        if study not in plan.studies:
-            raise UserError(f"{study!r} is not in {config};{accepted(study, plan.studies)}")
+        check_known(study, plan.studies, f"{study!r} is not in {config}")
     return plan, studies or plan.studies
 
 

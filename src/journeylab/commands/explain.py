@@ -8,7 +8,7 @@ import typer
 
 from journeylab.claims.schema import Register, is_read
 from journeylab.commands import results
-from journeylab.config import UserError, accepted
+from journeylab.config import UserError, check_known
 from journeylab.records.files import read_origin, sha256
 from journeylab.records.repair import settings_of
 from journeylab.records.runs import RunHost, RunRecord
@@ -27,8 +27,7 @@ def explain(
     """Show a claim, its numbers, and the runs, data and commits behind them."""
     register = results.current_register()
     name = claim if claim.startswith("exp") else f"exp{claim}"
-    if name not in register.by_id:
-        raise UserError(f"{claim!r} is not in the register;{accepted(name, list(register.by_id))}")
+    check_known(name, register.by_id, f"{claim!r} is not in the register")
     study = name.partition(".")[0]
     recorded = None
     if not output_path(root, "judge", study=study).exists():

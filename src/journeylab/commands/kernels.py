@@ -19,7 +19,7 @@ from journeylab.claims.reading import CellValues
 from journeylab.claims.schema import PILOT, StudyClaims
 from journeylab.claims.statistics import Values
 from journeylab.commands.results import CONFIG, current_plan
-from journeylab.config import UserError, accepted
+from journeylab.config import check_known
 from journeylab.records.files import MEASUREMENTS, read_table, write_json
 from journeylab.records.kernels import KernelRun, StudyKernels, kernels_path, read_kernels
 from journeylab.records.plans import Plan
@@ -74,8 +74,7 @@ def _jobs(run: str, workflow: WorkflowPlan, plans: Plans, seeds: tuple[int, ...]
         for folder, made in workflow.run_plans(study).items()
         if made[0].seeds == seeds
     }
-    if run not in chunks:
-        raise UserError(f"{run}: no run with {len(seeds)} seeds at once;{accepted(run, chunks)}")
+    check_known(run, chunks, f"{run}: no run with {len(seeds)} seeds at once")
     made, measured = chunks[run]
     return [made] if made is measured else [data_plan(made, plans), made, measured]
 

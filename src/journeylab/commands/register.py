@@ -12,7 +12,7 @@ from journeylab.claims.ledger import AmendmentLine, Line, missing_lines, reworde
 from journeylab.claims.looks import looks_text
 from journeylab.claims.table_ledger import register_rows
 from journeylab.commands.results import CONFIG, current_plan, end
-from journeylab.config import UserError, accepted
+from journeylab.config import UserError, check_known
 from journeylab.workflow.planning import WorkflowPlan
 
 
@@ -42,8 +42,7 @@ def register(
     if plan.config.scale == "quick" and not check:
         raise UserError(f"{config}: scale: 'quick': quick runs are not judged; write full")
     for study in (named := studies or list(plan.register.studies)):
-        if study not in plan.register.studies:
-            raise UserError(f"{study!r} has no claims;{accepted(study, plan.register.studies)}")
+        check_known(study, plan.register.studies, f"{study!r} has no claims")
     if check:
         problems = [f"error: {line}" for study in named for line in _problems(plan, study)]
         shallow = "this clone is shallow: whether lines were removed cannot be told"

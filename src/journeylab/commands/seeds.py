@@ -19,7 +19,7 @@ from journeylab.claims.reading import CellValues
 from journeylab.claims.schema import PILOT, Claim, StudyClaims, is_read
 from journeylab.claims.statistics import Values, reaches
 from journeylab.commands import results
-from journeylab.config import RunSettings, UserError, accepted
+from journeylab.config import RunSettings, check_known
 from journeylab.records.files import MEASUREMENTS, read_table
 from journeylab.records.stages import SEARCH, output_path, run_folder
 from journeylab.records.verdicts import StudyVerdicts, Verdict
@@ -30,34 +30,13 @@ from journeylab.workflow.planning import WorkflowPlan
 
 _ENOUGH = 12
 """Fewer pilot seeds than this give rough probabilities."""
-
-
-Cell = str | float | None
-
-
-class Columns(NamedTuple):
-    """A table of the output: names of its columns for programs and as printed, and its rows."""
-
-    name: str
-    head: Mapping[str, str]
-    rows: Sequence[Sequence[Cell]]
-
-    def keyed(self) -> list[dict[str, Cell]]:
-        """The rows for programs."""
-        return [dict(zip(self.head, row, strict=True)) for row in self.rows]
-
-    def printed(self) -> str:
-        """The rows for people: chances with two decimals, expected seeds with one."""
-        decimals = [1 if key == "seeds" else 2 for key in self.head]
-        cells = [
-            tuple(_text(cell, n) for cell, n in zip(row, decimals, strict=True))
-            for row in self.rows
-        ]
-        return results.printed_table(tuple(self.head.values()), cells)
-
-
-def _text(cell: Cell, decimals: int) -> str:
-    return "" if cell is None else f"{cell:.{decimals}f}" if isinstance(cell, float) else str(cell)
+Row = dict[str, str | float | None]
+"""A row of a table, by the names that its columns have for programs."""
+FORECAST = ("claim", "in_region", "supported", "refuted", "seeds", "note")
+PRINTED = {"in_region": "seed in region", "note": "", "advice": "what would decide it"}
+"""Columns that have another name for people."""
+Said = str | tuple[str, list[Row]]
+"""A sentence, or a table with its name."""
 
 
 class Pilots(NamedTuple):
@@ -84,8 +63,7 @@ def seeds(
     plan = results.current_plan(config)
     known = [study for study in plan.studies if study in plan.register.studies]
     for study in studies or known:
-        if study not in known:
-            raise UserError(f"{study!r} has no claims;{accepted(study, known)}")
+        check_known(study, known, f"{study!r} has no claims")
     said = {study: list(_said(plan, study, pilots)) for study in studies or known}
     if json:
         results.print_json("seeds", studies=[{"study": of, **_keyed(said[of])} for of in said])
@@ -93,17 +71,29 @@ def seeds(
     for study, (first, *more) in said.items():
         typer.echo(f"{study}: {first}")
         for part in more:
-            text = part.printed() if isinstance(part, Columns) else part
+            text = part if isinstance(part, str) else _printed(part[1])
             typer.echo("".join(f"  {line}\n" for line in text.splitlines()), nl=False)
 
 
-def _keyed(said: Sequence[str | Columns]) -> dict[str, Any]:
+def _keyed(said: Sequence[Said]) -> dict[str, Any]:
     """What is said of a study: its sentences as ``notes``, its tables by their names."""
-    tables = {part.name: part.keyed() for part in said if isinstance(part, Columns)}
+    tables = dict(part for part in said if not isinstance(part, str))
     return {"notes": [part for part in said if isinstance(part, str)], **tables}
 
 
-def _said(plan: WorkflowPlan, study: str, folder: Path) -> Iterator[str | Columns]:
+def _printed(rows: Sequence[Row]) -> str:
+    """A table for people: chances with two decimals, expected seeds with one."""
+
+    def text(column: str, cell: str | float | None) -> str:
+        if isinstance(cell, float):
+            return f"{cell:.{1 if column == 'seeds' else 2}f}"
+        return "" if cell is None else str(cell)
+
+    head = [PRINTED.get(column, column) for column in rows[0]]
+    return results.printed_table(head, [list(map(text, row, row.values())) for row in rows])
+
+
+def _said(plan: WorkflowPlan, study: str, folder: Path) -> Iterator[Said]:
     claims = plan.register.studies[study]
     looks = schedule(plan.register, claims)
     yield looks_text(plan.register, claims)
@@ -120,9 +110,7 @@ def _said(plan: WorkflowPlan, study: str, folder: Path) -> Iterator[str | Column
 # ---- before a run --------------------------------------------------------------------------------
 
 
-def _before(
-    plan: WorkflowPlan, study: str, looks: Schedule, folder: Path
-) -> Iterator[str | Columns]:
+def _before(plan: WorkflowPlan, study: str, looks: Schedule, folder: Path) -> Iterator[Said]:
     """The forecast of every judged claim over seeds, the seeds of every run, and their cost."""
     claims = plan.register.studies[study]
     rows = _over_seeds(claims)
@@ -143,39 +131,31 @@ def _before(
     )
     if where == folder and results.read_verdicts(folder, study).scale == "quick":
         yield "these pilots are a quick run: its budgets are shorter than those of the study"
-    ends = {}
-    table = []
-    for claim in rows:
-        cells, ends[claim.id] = _forecast(claim, looks, pilots)
-        table.append((claim.id, *cells))
-    head = {
-        "claim": "claim",
-        **{"in_region": "seed in region", "supported": "supported", "refuted": "refuted"},
-        **{"seeds": "seeds", "note": ""},
-    }
-    yield Columns("claims", head, table)
+    forecasts = {claim.id: _forecast(claim, looks, pilots) for claim in rows}
+    yield "claims", [row for row, _ in forecasts.values()]
+    ends = {claim: at_looks for claim, (_, at_looks) in forecasts.items()}
     expected = _expected_by_run(plan, study, looks, ends)
-    yield Columns("runs", {"run": "run", "seeds": "seeds"}, list(expected.items()))
+    yield "runs", [{"run": run, "seeds": number} for run, number in expected.items()]
     yield _cost(plan, study, looks, expected)
 
 
-def _forecast(
-    claim: Claim, looks: Schedule, pilots: Pilots
-) -> tuple[tuple[Cell, ...], Sequence[float]]:
+def _forecast(claim: Claim, looks: Schedule, pilots: Pilots) -> tuple[Row, Sequence[float]]:
     """The row of a claim in the forecast, and the probability that it ends at each look."""
+    row: Row = dict.fromkeys(FORECAST) | {"claim": claim.id}
     at_last = (*(0.0 for _ in looks.looks[1:]), 1.0)
     if claim.id not in pilots.values:
-        return (None, None, None, None, "no pilots"), at_last
+        return row | {"note": "no pilots"}, at_last
     values, sides, outlook = claim_forecast(claim, looks, pilots.values[claim.id])
-    inside = float(in_and_out(sides, claim.claimed)[0])
+    row["in_region"] = float(in_and_out(sides, claim.claimed)[0])
     if claim.id in pilots.failed:
-        note = "withheld: the pilots fail its gate"
-        return (inside, None, None, looks.looks[0], note), at_last[::-1]
+        withheld = "withheld: the pilots fail its gate"
+        return row | {"seeds": looks.looks[0], "note": withheld}, at_last[::-1]
     note = f"{len(claim.terms)} parts, by the one that decides" if len(claim.terms) > 1 else ""
     if failed := int((values != values).sum()):
         note = "; ".join(filter(None, (note, f"{failed} of {values.size} pilots failed")))
-    chances = (float(outlook.supported), float(outlook.refuted))
-    return (inside, *chances, float(_mean(looks, outlook.ends)), note), outlook.ends
+    chances = {"supported": float(outlook.supported), "refuted": float(outlook.refuted)}
+    row |= {**chances, "seeds": float(_mean(looks, outlook.ends)), "note": note}
+    return row, outlook.ends
 
 
 def _pilot_table(plan: WorkflowPlan, study: str, folder: Path) -> tuple[pd.DataFrame | None, Path]:
@@ -262,23 +242,21 @@ def _runs(plan: WorkflowPlan, study: str) -> dict[str, RunSettings]:
 # ---- after a run ---------------------------------------------------------------------------------
 
 
-def _after(judged: StudyVerdicts, claims: StudyClaims, looks: Schedule) -> Iterator[str | Columns]:
+def _after(judged: StudyVerdicts, claims: StudyClaims, looks: Schedule) -> Iterator[Said]:
     """The look at which each claim over seeds ended, and what would decide an open one."""
     yield f"results of {seed_numbers(judged)} seeds"
     verdicts = {row.id: row for row in judged.verdicts if row.state}
-    table: list[tuple[Cell, ...]] = []
+    table: list[Row] = []
     for claim in _over_seeds(claims):
-        if claim.id not in verdicts:
-            table.append((claim.id, "not judged", None, None, ""))
-            continue
-        row = verdicts[claim.id]
-        look = f"{judged.look_of(row)} of {len(judged.looks)}"
-        decided = row.verdict if row.state == "decided" else None
-        word = printed_word(decided, claim.form, claim.evidence) or row.state
-        advice = _advice(row, claim, claims, looks)
-        table.append((row.id, str(word), look, row.n, advice))
-    head = {name: name for name in ("claim", "state", "look", "seeds")}
-    yield Columns("claims", head | {"advice": "what would decide it"}, table)
+        state, look, number, advice = "not judged", None, None, ""
+        if row := verdicts.get(claim.id):
+            decided = row.verdict if row.state == "decided" else None
+            state = str(printed_word(decided, claim.form, claim.evidence) or row.state)
+            look, number = f"{judged.look_of(row)} of {len(judged.looks)}", row.n
+            advice = _advice(row, claim, claims, looks)
+        known: Row = {"claim": claim.id, "state": state, "look": look, "seeds": number}
+        table.append(known | {"advice": advice})
+    yield "claims", table
 
 
 def _advice(row: Verdict, claim: Claim, claims: StudyClaims, looks: Schedule) -> str:
