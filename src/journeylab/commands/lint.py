@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -69,20 +69,21 @@ def lint_files(paths: Sequence[Path], root: Path) -> tuple[list[str], list[str]]
     Raises UserError for a file that cannot be read.
     """
     own = _is_registered()
-    reports = _Reports(root) if own else _Judged()
+    reports = _Reports(root) if own else None
+    check_key = reports.check_key if reports else _judged_number()
     remarks, mistakes = [], []
     for path in paths or _usual(own=own):
         text = read_text(path)
         spans: Iterable[tuple[int, int]] = ((0, len(text)),)
         if path.suffix == ".tex":
             text = re.sub(r"(?<!\\)%.*", "", text)
-            for start, mistake in _mistakes(path.parent, text, reports):
+            for start, mistake in _mistakes(path.parent, text, check_key, reports):
                 mistakes.append(f"{path}:{_line(text, start)}: {mistake}")
         elif path.suffix in (".yaml", ".yml"):
             spans = _answers(path, text)
             # the numbers of an answer are checked where it is printed
             for found in PLACEHOLDER.finditer(text) if path.name != FILE else ():
-                if mistake := reports.check_key(found["key"]):
+                if mistake := check_key(found["key"]):
                     at = _line(text, found.start())
                     mistakes.append(f"{path}:{at}: {found[0]}: {mistake}")
         typed: dict[int, list[str]] = {}
@@ -124,13 +125,20 @@ def _answers(path: Path, text: str) -> list[tuple[int, int]]:
         raise UserError(f"{path}: not a YAML text ({error})") from None
 
 
-def _mistakes(folder: Path, text: str, reports: "_Reports | _Judged") -> Iterator[tuple[int, str]]:
-    """Where a manuscript has an unknown key or a stale file; `folder` is that of the manuscript."""
+def _mistakes(
+    folder: Path, text: str, check_key: Callable[[str], str], reports: "_Reports | None"
+) -> Iterator[tuple[int, str]]:
+    """Where a manuscript has an unknown key or a stale file; `folder` is that of the manuscript.
+
+    Without a register it may name any study and any figure.
+    """
     for match in _MACRO.finditer(text):
         macro, name, figure = match.group("macro", "name", "figure")
         study, _, inner = name.partition("/")
         if macro in ("result", "rawresult"):
-            mistake = reports.check_key(name)
+            mistake = check_key(name)
+        elif reports is None:
+            continue
         elif macro == "study":
             mistake = reports.check_study(name)
         elif macro == "studyfigure":
@@ -204,23 +212,11 @@ class _Reports:
         return read_json(path) if path.exists() else {}
 
 
-class _Judged:
-    """The numbers that `journeylab judge` wrote below the working directory; nothing else."""
-
-    def __init__(self) -> None:
-        written = sorted(Path().rglob(NUMBERS))
-        self._known = {key for path in written for key in _DEFINED.findall(read_text(path))}
-
-    def check_key(self, key: str) -> str:
-        """The key of a number."""
-        known = key in self._known
-        return "" if known else f"no {NUMBERS} defines it{meant(key, sorted(self._known))}"
-
-    def check_nothing(self, *_: object) -> str:
-        """Studies and figures are those of a register."""
-        return ""
-
-    check_study = check_file = check_copy = check_nothing
+def _judged_number() -> Callable[[str], str]:
+    """Checks a key of the numbers that `journeylab judge` wrote below the working directory."""
+    written = sorted(Path().rglob(NUMBERS))
+    known = sorted({key for path in written for key in _DEFINED.findall(read_text(path))})
+    return lambda key: "" if key in known else f"no {NUMBERS} defines it{meant(key, known)}"
 
 
 def _compare(file: Path, current: Sequence[str]) -> str:

@@ -57,9 +57,7 @@ def assemble(paper: Path, reports: Path, output: Path, *, anonymous: bool, proje
     UserError for a manuscript without a study, for a study whose results are missing or damaged,
     and for an ``output`` that holds other files.
     """
-    _check_output(output, paper, Path.cwd())
-    if output.resolve().is_relative_to(paper.resolve()):
-        raise UserError(f"{output}: lies in {paper}; write a folder outside, such as build/paper")
+    _check_output(output, paper)
     written = [read_text(path) for path in sorted(paper.glob("*.tex"))]
     studies = sorted({study for text in written for study in STUDY.findall(text)})
     if not studies:
@@ -114,13 +112,13 @@ def check_log(log: Path) -> None:
             )
 
 
-def _check_output(output: Path, *kept: Path) -> None:
-    """Refuse an output folder that may not be replaced.
+def _check_output(output: Path, paper: Path) -> None:
+    """Raise UserError for an output folder that may not be replaced.
 
-    It may be if it is empty or an earlier output, which holds SOURCES. Raises UserError for any
-    other, and for a folder that is or contains one of the folders `kept`.
+    It may be if it is empty or an earlier output, which holds SOURCES, lies outside the manuscript,
+    and does not hold it.
     """
-    for folder in kept:
+    for folder in (paper, Path.cwd()):
         if folder.resolve().is_relative_to(output.resolve()):
             raise UserError(
                 f"{output}: is or contains {folder}, which would be lost; write another folder"
@@ -133,6 +131,8 @@ def _check_output(output: Path, *kept: Path) -> None:
                 f"{output}: holds files that this command did not write (no {SOURCES}); write "
                 "another folder, or remove it"
             )
+    if output.resolve().is_relative_to(paper.resolve()):
+        raise UserError(f"{output}: lies in {paper}; write a folder outside, such as build/paper")
 
 
 def _source(study: str, project: Path, output: Path) -> str:
