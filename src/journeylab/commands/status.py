@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -20,11 +20,6 @@ from journeylab.wording.verdicts import capital, checks_text, outcome
 Part = Literal["answers", "theorems"]
 
 
-class _Known(NamedTuple):
-    rows: StudyRows
-    registered: Mapping[str, Registration]
-
-
 def status(
     root: Annotated[Path, results.ROOT] = Path(),
     reference: Annotated[bool, typer.Option(help="Show the references instead.")] = False,
@@ -35,28 +30,40 @@ def status(
     """Show the answer of every study, and count its verdicts by theorem."""
     register = results.current_register()
     known = [] if reference else list(_of_results(root, register))
-    recorded = not known
-    if not known:
+    if recorded := not known:
         rows_of = (results.reference_rows(study, register) for study in register.studies)
-        known = [_Known(rows, {}) for rows in rows_of if rows]
+        known = [(rows, {}) for rows in rows_of if rows]
         if not reference:
             typer.echo(results.RECORDED, err=True)
     if not known:
         raise UserError(
             f"{results.REFERENCES}: no verdicts of this register; `make all` makes them"
         )
-    judged = {of["study"]: of for of in _studies(known)}
+    theorems, judged, outcomes = results.printed_theorems(), {}, []
+    for rows, registered in known:
+        words = [(row, outcome(row, registered)) for row in rows.judged]
+        claims = [{"id": row.id, "outcome": word} for row, word in words]
+        answer = results.answer_text(rows, registered, theorems)
+        judged[rows.study] = _study(rows.study, answer, claims)
+        outcomes += words
+    groups = count_outcomes(outcomes, theorems)
     names = register.studies if recorded else judged
     studies = [judged.get(study) or _study(study, f"{capital(UNJUDGED)}.", []) for study in names]
     if json:
-        results.print_json("status", studies=studies, theorems=_counted(known))
+        results.print_json("status", studies=studies, theorems=list(map(_counted, groups)))
         return
     if only != "theorems":
         typer.echo("\n".join(_answers(studies, markdown=markdown)))
     if only is None:
         typer.echo()
     if only != "answers":
-        typer.echo("\n".join(_theorems(known, markdown=markdown)))
+        lines = [
+            (group.name, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
+            for group in groups
+        ]
+        typer.echo(results.printed_table((*HEAD, "Studies"), lines, markdown=markdown))
+        if checks := checks_text([row for rows, _ in known for row in rows.checks]):
+            typer.echo(f"\n{checks}")
 
 
 def _answers(studies: list[dict[str, Any]], *, markdown: bool) -> Iterator[str]:
@@ -79,47 +86,21 @@ def _study(study: str, answer: str, claims: list[dict[str, str]]) -> dict[str, A
     return {"study": study, **named, "answer": answer, "claims": claims}
 
 
-def _studies(known: list[_Known]) -> Iterator[dict[str, Any]]:
-    """Every study with results."""
-    theorems = results.printed_theorems()
-    for rows, registered in known:
-        claims = [{"id": row.id, "outcome": outcome(row, registered)} for row in rows.judged]
-        yield _study(rows.study, results.answer_text(rows, registered, theorems), claims)
-
-
-def _counted(known: list[_Known]) -> list[dict[str, Any]]:
-    """The counts by theorem as ``--json`` prints them."""
+def _counted(group: TheoremCounts) -> dict[str, Any]:
+    """The counts of a theorem as ``--json`` prints them."""
     columns = ("document", "corrected", "certificates")
-    return [
-        {"theorem": group.label, "name": group.name, "studies": group.studies}
-        | {name: dict(cell) for name, cell in zip(columns, group.cells, strict=True)}
-        for group in _groups(known)
-    ]
+    cells = {name: dict(cell) for name, cell in zip(columns, group.cells, strict=True)}
+    return {"theorem": group.label, "name": group.name, "studies": group.studies, **cells}
 
 
-def _groups(known: list[_Known]) -> list[TheoremCounts]:
-    rows = [(row, outcome(row, each.registered)) for each in known for row in each.rows.judged]
-    return count_outcomes(rows, results.printed_theorems())
-
-
-def _theorems(known: list[_Known], *, markdown: bool) -> Iterator[str]:
-    """The counts of outcomes by theorem, and the checks of code apart."""
-    lines = [
-        (group.name, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
-        for group in _groups(known)
-    ]
-    yield results.printed_table((*HEAD, "Studies"), lines, markdown=markdown)
-    if checks := checks_text([row for each in known for row in each.rows.checks]):
-        yield ""
-        yield checks
-
-
-def _of_results(root: Path, register: Register) -> Iterator[_Known]:
+def _of_results(
+    root: Path, register: Register
+) -> Iterator[tuple[StudyRows, Mapping[str, Registration]]]:
     """The rows of all results, with their registrations."""
     for study in results.judged_studies(root):
         verdicts = results.read_rows(root, study, register)
         records = results.judged_records(root, verdicts)
-        yield _Known(verdicts, results.current_registrations(root, study, register, records))
+        yield verdicts, results.current_registrations(root, study, register, records)
 
 
 def _counts(cell: tuple[tuple[str, int], ...]) -> str:
