@@ -4,7 +4,6 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,46 +43,35 @@ claims:
 Change = Callable[[pd.DataFrame], pd.DataFrame]
 
 
-@dataclass(frozen=True)
-class Copy:
-    """A folder with a small configuration and the evidence of its runs."""
+def record(run: str, *overrides: str, change: Change | None = None) -> None:
+    """Make a run with the stages of the workflow, and its evidence, with changed values."""
+    more = dict(each.split("=") for each in overrides)
+    workflow = WorkflowPlan(read_yaml(Path("config.yaml")) | more)
+    workflow.changes(workflow.scope([])).make()
+    plans = dict(workflow.plans())
+    study, folder = run.split("/", 1)
+    results = Path("results") / run
+    shutil.rmtree(results, ignore_errors=True)
 
-    path: Path
+    def stage(stage: str, path: str, output: Path, **read: Path) -> Plan:
+        run_stage(stage, Path("plans") / path, output, **read)
+        return plans[path]
 
-    def plans(self, *overrides: str) -> dict[str, Plan]:
-        more = dict(each.split("=") for each in overrides)
-        return dict(WorkflowPlan(read_yaml(Path("config.yaml")) | more).plans())
-
-    def record(self, run: str, *overrides: str, change: Change | None = None) -> None:
-        """Make a run with the stages of the workflow, and its evidence, with changed values."""
-        workflow = WorkflowPlan(
-            read_yaml(Path("config.yaml")) | dict(each.split("=") for each in overrides)
-        )
-        workflow.changes(workflow.scope([])).make()
-        plans = dict(workflow.plans())
-        study, folder = run.split("/", 1)
-        results = Path("results") / run
-        shutil.rmtree(results, ignore_errors=True)
-
-        def stage(stage: str, path: str, output: Path, **read: Path) -> Plan:
-            run_stage(stage, Path("plans") / path, output, **read)
-            return plans[path]
-
-        if f"{run}/compute.json" in plans:
-            made = measured = stage("compute", f"{run}/compute.json", results / RUN)
-        else:
-            planned = plans[f"{run}/train.json"]
-            [path] = [name for name, each in plans.items() if each.key == planned.inputs["data"]]
-            data = Path("data.parquet")
-            stage("generate", path, data)
-            made = stage("train", f"{run}/train.json", results / RUN, data=data)
-            read = {"data": data, "run": results / RUN}
-            measured = stage("measure", f"{run}/measure.json", results / MEASUREMENTS, **read)
-        if change:
-            plant(results, change)
-        target = evidence_path(Path(), study, folder)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(collect_evidence(results, made, measured).packed)
+    if f"{run}/compute.json" in plans:
+        made = measured = stage("compute", f"{run}/compute.json", results / RUN)
+    else:
+        planned = plans[f"{run}/train.json"]
+        [path] = [name for name, each in plans.items() if each.key == planned.inputs["data"]]
+        data = Path("data.parquet")
+        stage("generate", path, data)
+        made = stage("train", f"{run}/train.json", results / RUN, data=data)
+        read = {"data": data, "run": results / RUN}
+        measured = stage("measure", f"{run}/measure.json", results / MEASUREMENTS, **read)
+    if change:
+        plant(results, change)
+    target = evidence_path(Path(), study, folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(collect_evidence(results, made, measured).packed)
 
 
 def plant(folder: Path, change: Change) -> None:
@@ -176,18 +164,18 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
         for run in (BRIDGE, TRAINED, SIGN):
-            Copy(path).record(run)
+            record(run)
     return path
 
 
 @pytest.fixture
-def project(recorded: Path, tmp_path: Path, warm: Path, monkeypatch: pytest.MonkeyPatch) -> Copy:
+def project(recorded: Path, tmp_path: Path, warm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The working directory is a copy of the evidence; other processes are forked."""
     shutil.copytree(recorded, tmp_path / "project")
     monkeypatch.chdir(tmp_path / "project")
     monkeypatch.setattr(rerun, "COMMAND", ("journeylab",))
     shutil.rmtree("results")  # evidence is all that a checker has
     shutil.rmtree("plans")
-    return Copy(tmp_path / "project")
 
 
 def reproduce(*arguments: str) -> Result:
@@ -198,7 +186,7 @@ def certificate(path: str = "build/reproduction/certificate.json") -> Mapping[st
     return read_json(Path(path))
 
 
-def test_honest_evidence_is_equal_bit_for_bit(project: Copy) -> None:
+def test_honest_evidence_is_equal_bit_for_bit(project: None) -> None:
     done = reproduce("--draw-seed", "3")
     assert done.exit_code == 0, done.output
     units = {unit["unit"]: unit for unit in certificate()["units"]}
@@ -230,9 +218,9 @@ def keep(run: str) -> None:
     ("run", "seed", "unit"),
     [(BRIDGE, None, BRIDGE), (SIGN, 1001, "exp11/sign/all/seed-1001"), (TRAINED, 1000, TRAINED)],
 )
-def test_a_planted_value_is_named(project: Copy, run: str, seed: int | None, unit: str) -> None:
+def test_a_planted_value_is_named(project: None, run: str, seed: int | None, unit: str) -> None:
     keep(run)
-    project.record(run, change=add(2**-40, seed))
+    record(run, change=add(2**-40, seed))
     done = reproduce("--draw-seed", "1", "--output", "here.json")
     assert done.exit_code == 1, done.output
     written = certificate("here.json")
@@ -244,9 +232,9 @@ def test_a_planted_value_is_named(project: Copy, run: str, seed: int | None, uni
     assert f"{difference['name']}: {difference['recorded']} → " in done.output
 
 
-def test_a_row_that_was_left_out_is_named(project: Copy) -> None:
+def test_a_row_that_was_left_out_is_named(project: None) -> None:
     keep(BRIDGE)
-    project.record(BRIDGE, change=lambda table: table.drop(index=0))
+    record(BRIDGE, change=lambda table: table.drop(index=0))
     done = reproduce("--draw-seed", "1")
     assert done.exit_code == 1
     assert re.search(r"^    \w.*: None → ", done.output, re.MULTILINE)
@@ -255,9 +243,9 @@ def test_a_row_that_was_left_out_is_named(project: Copy) -> None:
 # -- seeds that are trained one after the other ----------------------------------------------------
 
 
-def test_a_seed_trained_alone_is_a_unit_with_the_same_bits(project: Copy) -> None:
+def test_a_seed_trained_alone_is_a_unit_with_the_same_bits(project: None) -> None:
     keep(TRAINED)
-    project.record(TRAINED, SEQUENTIAL, change=add(0.5, 1001))
+    record(TRAINED, SEQUENTIAL, change=add(0.5, 1001))
     done = reproduce(SEQUENTIAL, "--draw-seed", "1")
     assert done.exit_code == 1, done.output
     units = {unit["unit"]: unit for unit in certificate()["units"]}
@@ -279,10 +267,10 @@ def keep_scale(size: float = 1e-4) -> None:
 
 @pytest.mark.parametrize(("amount", "equal"), [(1e-9, True), (1e-3, False)])
 def test_computed_runs_of_another_processor_agree_within_a_tolerance(
-    project: Copy, elsewhere: None, amount: float, equal: bool
+    project: None, elsewhere: None, amount: float, equal: bool
 ) -> None:
     keep(BRIDGE)
-    project.record(BRIDGE, change=add(amount))
+    record(BRIDGE, change=add(amount))
     reproduce("--draw-seed", "1")
     [entry] = certificate()["units"]
     assert (entry["comparison"], entry["equal"]) == ("tolerance", equal)
@@ -303,10 +291,10 @@ def test_rounding_errors_scatter(change: Callable[[float, int], float], equal: b
     assert not rounding_errors({"steps": (0.0, 1.0)})
 
 
-def test_a_trained_run_made_with_other_kernels_is_equal(project: Copy, other_kernels: None) -> None:
+def test_a_trained_run_made_with_other_kernels_is_equal(project: None, other_kernels: None) -> None:
     keep(TRAINED)
     keep_scale()
-    project.record(TRAINED)
+    record(TRAINED)
     done = reproduce("--draw-seed", "1")
     assert done.exit_code == 0, done.output
     [entry] = certificate()["units"]
@@ -319,12 +307,12 @@ def test_a_trained_run_made_with_other_kernels_is_equal(project: Copy, other_ker
 
 @pytest.mark.parametrize(("metric", "equal"), [("mean_accuracy", True), ("worst_accuracy", False)])
 def test_a_trained_run_whose_values_were_raised_is_refused(
-    project: Copy, elsewhere: None, metric: str, equal: bool
+    project: None, elsewhere: None, metric: str, equal: bool
 ) -> None:
     run = "exp1/A/toral-product/seeds-00-11"
     keep(run)
     keep_scale()
-    project.record(run, "scale=default", change=set_metric(metric, 1.0))
+    record(run, "scale=default", change=set_metric(metric, 1.0))
     done = reproduce("scale=default", "--draw-seed", "1")
     [entry] = certificate()["units"]
     assert (entry["comparison"], entry["equal"]) == ("shift", equal)
@@ -338,10 +326,10 @@ def test_a_trained_run_whose_values_were_raised_is_refused(
 
 
 def test_without_a_scale_verdicts_are_compared_and_nothing_is_concluded(
-    project: Copy, elsewhere: None
+    project: None, elsewhere: None
 ) -> None:
     keep(TRAINED)
-    project.record(TRAINED, change=set_metric("mean_accuracy", 1.0))
+    record(TRAINED, change=set_metric("mean_accuracy", 1.0))
     done = reproduce("--draw-seed", "1")
     assert done.exit_code == 0, done.output
     [entry] = certificate()["units"]
@@ -354,7 +342,7 @@ def test_without_a_scale_verdicts_are_compared_and_nothing_is_concluded(
 
 
 @pytest.mark.system
-def test_a_budget_that_is_spent_ends_the_check_after_the_unit_that_runs(project: Copy) -> None:
+def test_a_budget_that_is_spent_ends_the_check_after_the_unit_that_runs(project: None) -> None:
     assert reproduce("--draw-seed", "1", "--budget", "0.001s").exit_code == 0
     first = certificate()
     assert len(first["units"]) == 1
@@ -364,7 +352,7 @@ def test_a_budget_that_is_spent_ends_the_check_after_the_unit_that_runs(project:
 
 
 def test_a_run_that_is_killed_keeps_its_units_and_has_no_bound(
-    project: Copy, monkeypatch: pytest.MonkeyPatch
+    project: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = iter(range(2))
 
@@ -382,7 +370,7 @@ def test_a_run_that_is_killed_keeps_its_units_and_has_no_bound(
     assert kept["summary"].endswith("differ; the run has not ended, so there is no bound")
 
 
-def test_evidence_of_an_older_key_is_named_and_not_drawn(project: Copy) -> None:
+def test_evidence_of_an_older_key_is_named_and_not_drawn(project: None) -> None:
     content = read_yaml(Path("config.yaml"))
     content["studies"]["exp1"]["training"]["steps"] = 7
     Path("config.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
@@ -395,7 +383,7 @@ def test_evidence_of_an_older_key_is_named_and_not_drawn(project: Copy) -> None:
 
 
 def test_a_unit_that_cannot_be_rerun_counts_as_different(
-    project: Copy, monkeypatch: pytest.MonkeyPatch
+    project: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rerun, "COMMAND", ("sh", "-c", "echo error: no disk >&2; exit 1"))
     done = reproduce("--draw-seed", "1")
@@ -406,10 +394,10 @@ def test_a_unit_that_cannot_be_rerun_counts_as_different(
 
 
 def test_an_external_file_that_is_missing_is_fetched(
-    project: Copy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    project: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     digest = "0123456789abcdef" * 4
-    plans = project.plans()
+    plans = dict(WorkflowPlan(read_yaml(Path("config.yaml"))).plans())
     units, _ = rerun.find_units(plans, Path("evidence"))
     [unit] = [unit for unit in units if unit.folder == TRAINED]
     [(path, plan)] = [each for each in plans.items() if each[1].stage == "generate"]
@@ -452,7 +440,7 @@ def test_a_budget_that_is_no_time_is_refused(budget: str) -> None:
         raise reproduce("--budget", budget).exception or AssertionError
 
 
-def test_mistakes_are_one_line_with_exit_status_2(project: Copy) -> None:
+def test_mistakes_are_one_line_with_exit_status_2(project: None) -> None:
     def refuse(*arguments: str) -> str:
         done = ran("journeylab", "reproduce", *arguments, code=2)
         assert done.stdout == ""
