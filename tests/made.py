@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pypdfium2
+from typer.testing import CliRunner
 
 from journeylab import catalogue
 from journeylab.claims.register import read_register
 from journeylab.claims.schema import Register
+from journeylab.commands.app import app
 from journeylab.config import Config
 from journeylab.records.cost import Cost
 from journeylab.records.files import Origin, write_json
@@ -107,6 +109,14 @@ def ran(
     return done
 
 
+def invoke(*arguments: str) -> str:
+    """What a command of journeylab prints in this process; raises what ends it."""
+    done = CliRunner().invoke(app, arguments)
+    if done.exception:
+        raise done.exception
+    return done.stdout
+
+
 def git(folder: Path, *arguments: str, name: str = "a", email: str = "a@example.org") -> str:
     """What git prints in a folder, as an author of its own."""
     identity = ("-c", f"user.name={name}", "-c", f"user.email={email}")
@@ -160,6 +170,12 @@ def write_look(
     known = {"study": "exp7", "number": number, "seeds": seeds, "states": states}
     record = LookRecord(**known, goes_on=tuple(goes_on), taken=taken)
     write_json(root / f"results/exp7/looks/{seeds}.json", record, origin=origin)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files below a folder, by their paths in it."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def pdf_text(path: Path) -> str:

@@ -18,7 +18,8 @@ from journeylab.config import (
     TrainingSettings,
 )
 
-PROJECT = Path(__file__).parents[1]
+from .made import PROJECT
+
 PAGES = [
     *(PROJECT / name for name in ("README.md", "CONTRIBUTING.md", "config/README.md")),
     *sorted((PROJECT / "docs").glob("*.md")),

@@ -1,18 +1,17 @@
 """`journeylab config` shows every setting of a run, with its line in config.yaml."""
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
 from journeylab import catalogue
-from journeylab.commands.app import app
 from journeylab.commands.config import settings_of
 from journeylab.config import UserError
 
-CONFIG = Path(__file__).parents[2] / "config.yaml"
+from ..made import PROJECT, invoke
+
+CONFIG = PROJECT / "config.yaml"
 LINES = CONFIG.read_text(encoding="utf-8").splitlines()
 RUNS = {
     "exp2/witness/rope": {"computed": "computed: witness", "data.sizes": "sizes: ["},
@@ -60,8 +59,8 @@ def test_a_limit_of_a_scale_has_its_own_line() -> None:
 
 
 def test_the_command_prints_names_values_and_places() -> None:
-    done = CliRunner().invoke(app, ["config", "exp7/characters/A", "--config", str(CONFIG)])
-    [line] = [line for line in done.stdout.splitlines() if line.startswith("training.steps")]
+    printed = invoke("config", "exp7/characters/A", "--config", str(CONFIG)).splitlines()
+    [line] = [line for line in printed if line.startswith("training.steps")]
     assert re.fullmatch(rf"training\.steps +3600 +{CONFIG}:\d+", line)
 
 

@@ -21,7 +21,7 @@ from journeylab.records.plans import REGISTER
 from journeylab.workflow.evidence import moved_on_line
 from journeylab.workflow.planning import WorkflowPlan
 
-from ..made import PROJECT, flip, git
+from ..made import PROJECT, flip, git, invoke
 from ..records.test_evidence import finish
 
 STUDIES = ("exp5", "exp6")
@@ -94,8 +94,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     claims = yaml.safe_load(register.read_text(encoding="utf-8"))
     claims["claims"] = [row for row in claims["claims"] if "every" in row["effect"]]
     register.write_text(yaml.safe_dump(claims), encoding="utf-8")
-    done = CliRunner().invoke(app, ("register", *STUDIES))
-    assert done.exit_code == 0, done.exception
+    invoke("register", *STUDIES)
     git(tmp_path, "init")
     git(tmp_path, "add", "--all")
     git(tmp_path, "commit", "-m", "register")

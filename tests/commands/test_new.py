@@ -1,6 +1,5 @@
 """`journeylab new` writes a complete study and changes no file of other studies."""
 
-import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,8 @@ from journeylab.claims.register import read_register
 from journeylab.claims.theorems import read_theorems
 from journeylab.commands.new import LONGEST, scaffold
 from journeylab.config import UserError, read_yaml
+
+from ..made import contents
 
 NAME = "exp99_hidden_layer"
 CLAIMS = "claims/exp99.yaml"
@@ -31,14 +32,6 @@ studies:
 # What follows.
 engine: auto
 """
-
-
-def contents(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
-    }
 
 
 @pytest.fixture

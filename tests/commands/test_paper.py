@@ -10,6 +10,8 @@ from journeylab.commands.paper import assemble, check_log, web_page
 from journeylab.config import UserError
 from journeylab.records.files import write_folder, write_json
 
+from ..made import contents
+
 
 @pytest.fixture
 def reports(tmp_path: Path) -> Path:
@@ -37,9 +39,8 @@ def test_a_manuscript_is_copied_with_all_its_inputs(reports: Path, tmp_path: Pat
     output = assembled(write(tmp_path), reports)
     (output / "exp9").mkdir()
     again = assembled(write(tmp_path), reports)
-    names = {str(path.relative_to(again)) for path in again.rglob("*") if path.is_file()}
     study_files = {"exp5/figures/a.pdf", "exp5/tables/a.tex", "exp5/numbers.tex"}
-    assert names == {"any.tex", "sources.tex", "journeylab.sty"} | study_files
+    assert {*contents(again)} == {"any.tex", "sources.tex", "journeylab.sty"} | study_files
     assert not (again / "exp9").exists()
 
 
@@ -91,10 +92,6 @@ def test_the_web_page_of_a_remote_has_no_password(remote: str, page: str | None)
     assert web_page(remote) == page
 
 
-def files(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 @pytest.mark.parametrize("name", ["paper", "paper/output", ".", "..", "reports", "notes/a.txt"])
 def test_an_output_that_holds_other_files_is_refused(
     reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -103,10 +100,10 @@ def test_an_output_that_holds_other_files_is_refused(
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").write_text("mine")
     monkeypatch.chdir(tmp_path)
-    before = files(tmp_path)
+    before = contents(tmp_path)
     with pytest.raises(UserError, match=rf"^{re.escape(str(Path(name)))}: .*write a"):
         assemble(paper, reports, Path(name), anonymous=False, project=tmp_path)
-    assert files(tmp_path) == before
+    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize(

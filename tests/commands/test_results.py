@@ -20,14 +20,7 @@ from journeylab.records.verdicts import Point
 from journeylab.wording.typography import fixed
 from journeylab.workflow.planning import WorkflowPlan
 
-from ..made import PROJECT, registered, verdict, write_finished, write_look
-
-
-def invoke(*arguments: str) -> str:
-    done = CliRunner().invoke(app, arguments)
-    if done.exception:
-        raise done.exception
-    return done.stdout
+from ..made import PROJECT, invoke, registered, verdict, write_finished, write_look
 
 
 def test_list_prints_studies_with_their_finished_runs(monkeypatch):

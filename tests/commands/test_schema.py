@@ -13,13 +13,11 @@ from journeylab.catalogue import resolve
 from journeylab.commands.schema import SCHEMAS
 from journeylab.config import read_yaml
 
-PROJECT = Path(__file__).parents[2]
-LOOKS = PROJECT / "claims/looks.yaml"
-STUDIES = sorted((PROJECT / "claims").glob("exp*.yaml"))
-FILES = [("config", PROJECT / "config.yaml"), ("looks", LOOKS)]
-FILES += [("response", PROJECT / "response.yaml")]
-FILES += [(name, PROJECT / f"claims/{name}.yaml") for name in ("theorems", "statements")]
-FILES += [("claims", file) for file in STUDIES]
+from ..made import PROJECT
+
+FILES = [(name, PROJECT / f"{name}.yaml") for name in ("config", "response")]
+FILES += [(name, PROJECT / f"claims/{name}.yaml") for name in ("looks", "theorems", "statements")]
+FILES += [("claims", file) for file in sorted((PROJECT / "claims").glob("exp*.yaml"))]
 
 
 @cache

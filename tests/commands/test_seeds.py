@@ -9,32 +9,24 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from typer.testing import CliRunner
 
 from journeylab.claims.effects import cells
 from journeylab.claims.judging import judge
 from journeylab.claims.register import read_register
-from journeylab.commands.app import app
-from journeylab.config import UserError
+from journeylab.config import UserError, read_yaml
 from journeylab.records.files import write_json, write_table
 
-PROJECT = Path(__file__).parents[2]
+from ..made import PROJECT, invoke
+
 STUDY = "exp7"
 FIRST = 300
 POINTS = 'points: [{id: a, reviewer: R1, point: "Better?", claims: [exp7]}]'
 
 
-def invoke(*arguments: str) -> str:
-    done = CliRunner().invoke(app, ["seeds", *arguments])
-    if done.exception:
-        raise done.exception
-    return done.stdout
-
-
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """Two studies of the project without results; exp5 has no claim over seeds."""
-    config = yaml.safe_load((PROJECT / "config.yaml").read_text(encoding="utf-8"))
+    config = read_yaml(PROJECT / "config.yaml")
     config["studies"] = {study: config["studies"][study] for study in ("exp5", STUDY)}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     (tmp_path / "response.yaml").write_text(POINTS, encoding="utf-8")
@@ -46,7 +38,7 @@ def project(tmp_path, monkeypatch):
         if file.stem not in config["studies"]:
             file.unlink()
     file = tmp_path / "claims" / f"{STUDY}.yaml"
-    claims = yaml.safe_load(file.read_text(encoding="utf-8"))
+    claims = read_yaml(file)
     claims["claims"] = [row for row in claims["claims"] if ".s" not in row["id"]]
     for row in claims["claims"]:
         row.pop("finer", None)
@@ -95,13 +87,13 @@ def rows_of(output: str) -> dict[str, str]:
 
 
 def test_a_study_without_claims_over_seeds_is_one_line(project):
-    assert invoke("exp5") == "exp5: no claim over seeds\n"
+    assert invoke("seeds", "exp5") == "exp5: no claim over seeds\n"
     with pytest.raises(UserError, match="'exp99' has no claims"):
-        invoke("exp99")
+        invoke("seeds", "exp99")
 
 
 def test_without_pilots_the_command_that_makes_them_is_named(project):
-    output = invoke(STUDY)
+    output = invoke("seeds", STUDY)
     assert (
         "sequential looks at 12, 16, 20, 24, 28, 32, 36 seeds, of which at most 0, 2, 3" in output
     )
@@ -113,7 +105,7 @@ def test_without_pilots_the_command_that_makes_them_is_named(project):
 
 def test_pilots_forecast_claims_runs_and_cost(project):
     record(project / "build/pilots", range(1000, 1004), learned)
-    output = invoke(STUDY, "--pilots", "build/pilots")
+    output = invoke("seeds", STUDY, "--pilots", "build/pilots")
     assert "from 4 pilot seeds (1000 to 1003)" in output
     assert "so few give rough probabilities" in output
     rows = rows_of(output)
@@ -124,7 +116,7 @@ def test_pilots_forecast_claims_runs_and_cost(project):
     assert 12 <= seeds <= 36
     assert 0 <= inside < 0.5  # no difference, and a claimed one above the margin
     assert re.search(r"^  words/A +\d\d\.\d$", output, re.MULTILINE)
-    [study] = json.loads(invoke(STUDY, "--pilots", "build/pilots", "--json"))["studies"]
+    [study] = json.loads(invoke("seeds", STUDY, "--pilots", "build/pilots", "--json"))["studies"]
     [keyed] = [row for row in study["claims"] if row["claim"] == "exp7.26"]
     assert keyed["supported"] == pytest.approx(supported, abs=0.005)
     assert keyed["seeds"] == pytest.approx(seeds, abs=0.05)
@@ -134,7 +126,7 @@ def test_pilots_forecast_claims_runs_and_cost(project):
 
 def test_pilots_that_fail_a_gate_forecast_no_verdict(project):
     record(project / "build/pilots", range(1000, 1004), lambda *_: 0.2)
-    rows = rows_of(invoke(STUDY, "--pilots", "build/pilots"))
+    rows = rows_of(invoke("seeds", STUDY, "--pilots", "build/pilots"))
     claims = read_register(Path("claims")).studies[STUDY].claims
     gated = {row.id for row in claims if row.gate}
     assert gated
@@ -144,9 +136,9 @@ def test_pilots_that_fail_a_gate_forecast_no_verdict(project):
 
 def test_a_quick_run_is_said_to_be_short_and_judged_seeds_are_no_pilots(project):
     record(project / "build/quick", range(1000, 1002), learned, scale="quick")
-    assert "are a quick run: its budgets are shorter" in invoke(STUDY)
+    assert "are a quick run: its budgets are shorter" in invoke("seeds", STUDY)
     record(project / "build/judged", range(12), learned)
-    assert "no pilots in build/judged" in invoke(STUDY, "--pilots", "build/judged")
+    assert "no pilots in build/judged" in invoke("seeds", STUDY, "--pilots", "build/judged")
 
 
 def test_open_rows_name_what_would_decide_them(project):
@@ -158,7 +150,7 @@ def test_open_rows_name_what_would_decide_them(project):
         return 0.5 + 0.3 * (seed % 3 == 0)
 
     record(project, range(FIRST, FIRST + 36), mixed)
-    rows = rows_of(invoke(STUDY))
+    rows = rows_of(invoke("seeds", STUDY))
     assert any("a finer measure: its step is 0.056" in text for text in rows.values())
     assert any(re.match(r"(supported|refuted) +1 of 7 +12$", text) for text in rows.values())
     for text in rows.values():
