@@ -22,7 +22,8 @@ from journeylab.claims.schema import StudyClaims
 from journeylab.commands.app import main
 from journeylab.config import Frozen, UserError, build, check_plain, read_yaml, shown
 
-PROJECT = Path(__file__).parents[1]
+from .made import PROJECT
+
 TEXT = (PROJECT / "config.yaml").read_text(encoding="utf-8")
 HEAD, *STUDIES = re.split(r"(?m)^(?=  # .*\n  exp\d+:)", TEXT)
 SHORT = HEAD + "".join(text for text in STUDIES if re.search(r"(?m)^  exp[56]:", text))
@@ -262,27 +263,6 @@ def test_deep_nesting_gives_an_error_line_without_a_file_too() -> None:
 # -- what the system refuses ----------------------------------------------------------------------
 
 
-@pytest.fixture(autouse=True)
-def other_imports(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not limit imports in the process of the tests, as a job does in its own."""
-    monkeypatch.setattr("journeylab.commands.app.imports.install", lambda: None)
-
-
-def run_failing(
-    error: Exception, arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> tuple[int, str]:
-    """Exit code and message when a command raises `error`."""
-
-    def fail() -> None:
-        raise error
-
-    monkeypatch.setattr("journeylab.commands.app.app", fail)
-    monkeypatch.setattr("sys.argv", ["journeylab", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    return int(str(caught.value.code)), capsys.readouterr().err
-
-
 FULL = OSError(28, "No space left on device")
 OUT = ["train", "--plan", "plan.json", "--output", "out/run.json"]
 REFUSALS: dict[str, tuple[Exception, list[str], str]] = {
@@ -302,8 +282,18 @@ def test_a_system_error_gives_one_line_that_names_the_file(
     refusal: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     error, arguments, expected = REFUSALS[refusal]
-    code, message = run_failing(error, arguments, monkeypatch, capsys)
-    assert code == 3
+
+    def fail() -> None:
+        raise error
+
+    # a job limits imports in a process of its own
+    monkeypatch.setattr("journeylab.commands.app.imports.install", lambda: None)
+    monkeypatch.setattr("journeylab.commands.app.app", fail)
+    monkeypatch.setattr("sys.argv", ["journeylab", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 3
+    message = capsys.readouterr().err
     assert message.startswith(f"error: {expected}")
     assert len(message.splitlines()) == 1
     assert len(message.strip()) <= 300

@@ -19,7 +19,8 @@ from snakemake_logger_plugin_journeylab.wording import (
     why,
 )
 
-PROJECT = Path(__file__).parents[1]
+from .made import PROJECT
+
 COST = start_counting()
 
 
@@ -30,24 +31,18 @@ def progress_in(path: Path) -> tuple[int, int, int]:
 
 def test_steps_of_consecutive_seeds_add_up(tmp_path: Path) -> None:
     path = tmp_path / "train.progress.json"
-    with count_steps(path, 200, COST):
+    with count_steps(path, 1400, COST):
         with report_progress("seed 0", 100, stream=io.StringIO()) as progress:
-            assert progress_in(path) == (0, 0, 200)
+            assert progress_in(path) == (0, 0, 1400)
             progress.advance(1, lambda: 1.0)
-        assert progress_in(path) == (100, 0, 200)  # a failed seed counts in full
+        assert progress_in(path) == (100, 0, 1400)  # a failed seed counts in full
         with report_progress("seed 1", 100, 30, stream=io.StringIO()):
-            assert progress_in(path) == (130, 30, 200)
-        assert progress_in(path) == (200, 30, 200)
-
-
-def test_a_step_of_an_ensemble_counts_once_per_seed(tmp_path: Path) -> None:
-    path = tmp_path / "train.progress.json"
-    with (
-        count_steps(path, 1200, COST),
-        report_progress("seeds 0 to 11", 100, 30, seeds=12, stream=io.StringIO()),
-    ):
-        assert progress_in(path) == (360, 360, 1200)
-    assert progress_in(path) == (1200, 360, 1200)
+            assert progress_in(path) == (130, 30, 1400)
+        assert progress_in(path) == (200, 30, 1400)
+        # a step of an ensemble counts once per seed
+        with report_progress("seeds 2 to 13", 100, 30, seeds=12, stream=io.StringIO()):
+            assert progress_in(path) == (560, 390, 1400)
+        assert progress_in(path) == (1400, 390, 1400)
 
 
 def test_training_continues_if_progress_cannot_be_written(tmp_path: Path) -> None:
