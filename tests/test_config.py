@@ -51,10 +51,6 @@ def exp2(config: dict[str, Any]) -> dict[str, Any]:
     return config["studies"]["exp2"]
 
 
-def world(config: dict[str, Any]) -> dict[str, Any]:
-    return exp7(config)["datasets"]["plan"]
-
-
 def arms(config: dict[str, Any]) -> dict[str, Any]:
     return exp7(config)["arms"]
 
@@ -576,7 +572,7 @@ def test_a_run_depends_on_its_own_settings_only() -> None:
     ]
     other: list[Change] = [
         lambda c: exp7(c)["training"].update(clip=3.0),
-        lambda c: world(c).update(teaching=0.5),
+        lambda c: exp7(c)["datasets"]["plan"].update(teaching=0.5),
         lambda c: exp7(c)["model"].update(layers=1),
         lambda c: arms(c)["characters"].update(training={"clip": 3.0}),
         lambda c: arms(c)["characters"].update(data={"cities": 11}),

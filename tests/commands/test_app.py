@@ -131,18 +131,6 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path]:
     return plan, folder / "data.parquet"
 
 
-def train(plan: Plan, data: Path, folder: Path) -> None:
-    write_plan(folder / "train.json", plan)
-    options = ("--plan", "train.json", "--data", str(data), "--output", "run.json")
-    run("train", *options, folder=folder, code=0)
-
-
-def measure(plan: Plan, data: Path, folder: Path) -> None:
-    write_plan(folder / "measure.json", plan)
-    options = ("--plan", "measure.json", "--data", str(data), "--run", "run.json")
-    run("measure", *options, "--output", "measurements.parquet", folder=folder, code=0)
-
-
 def test_a_dataset_holds_the_seeds_of_its_plan(dataset: tuple[Plan, Path]) -> None:
     plan, data = dataset
     assert set(read_table(data, plan.key)["seed"]) == set(SEEDS)
@@ -157,7 +145,9 @@ def test_a_run_is_recorded_and_its_models_are_measured(
 ) -> None:
     made, data = dataset
     plan = train_plan(made, engine=engine)
-    train(plan, data, tmp_path)
+    write_plan(tmp_path / "train.json", plan)
+    options = ("--plan", "train.json", "--data", str(data), "--output", "run.json")
+    run("train", *options, folder=tmp_path, code=0)
     record = read_run(tmp_path, plan.key)
     assert (record.engine, record.device) == (ran, "cpu")
     assert (record.kind, record.arm, record.variant) == ("trained", "A", "toral-product")
@@ -170,7 +160,9 @@ def test_a_run_is_recorded_and_its_models_are_measured(
     run_of = {"arm": "A", "variant": "toral-product"}
     inputs = {"data": made.key, "run": plan.key}
     measured = make_plan("measure", settings={"strings": 20}, inputs=inputs, **run_of)
-    measure(measured, data, tmp_path)
+    write_plan(tmp_path / "measure.json", measured)
+    options = ("--plan", "measure.json", "--data", str(data), "--run", "run.json")
+    run("measure", *options, "--output", "measurements.parquet", folder=tmp_path, code=0)
     table = read_table(tmp_path / "measurements.parquet", measured.key)
     assert set(table["seed"]) == set(SEEDS)
     [names] = table[["study", "arm", "variant"]].drop_duplicates().to_numpy().tolist()

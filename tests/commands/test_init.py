@@ -11,23 +11,19 @@ from pathlib import Path
 import pytest
 
 from journeylab.commands.demo import show_verdicts
-from journeylab.commands.init import STUDY, create_project
+from journeylab.commands.init import COMMAND, STUDY, create_project
 from journeylab.config import UserError
 
 from ..made import contents, git, ran
 
-CALL = "from journeylab.commands.app import main; main()"
 KEYS = """
 import json
-from journeylab.catalogue import key_modules
-from journeylab.records.fingerprint import hash_module, hash_modules
 from journeylab.workflow.planning import WorkflowPlan
 from journeylab.config import read_yaml
 from pathlib import Path
 plans = dict(WorkflowPlan(read_yaml(Path("config.yaml"))).plans())
 print(json.dumps({name: plan.key for name, plan in plans.items()}))
 """
-
 CHANGED = """
 from pathlib import Path
 from journeylab.claims.register import read_register
@@ -67,7 +63,7 @@ def keys(project: Path) -> dict[str, str]:
 
 
 def test_a_project_has_its_own_studies_only(project: Path) -> None:
-    listed = python(project, CALL, "list").stdout.splitlines()
+    listed = python(project, COMMAND, "list").stdout.splitlines()
     assert [line for line in listed if line.startswith("exp")] == ["exp1  Hidden layer"]
 
 
@@ -100,7 +96,7 @@ def test_a_round_names_the_edited_modules_of_a_projects_own_study(project: Path)
 
 
 def test_new_adds_a_study_to_the_project(project: Path) -> None:
-    python(project, CALL, "new", "exp2_second")
+    python(project, COMMAND, "new", "exp2_second")
     models = (project / "studies/exp2_second/models.py").read_text(encoding="utf-8")
     assert "from studies.exp2_second.settings import" in models
     assert "exp2/many/hidden/seeds-00-11/train.json" in keys(project)
@@ -152,6 +148,6 @@ def test_the_first_commit_is_made_or_explained(tmp_path: Path, known: bool) -> N
     nobody = {"HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
     for role in ("AUTHOR", "COMMITTER"):
         nobody |= {f"GIT_{role}_NAME": "A" if known else "", f"GIT_{role}_EMAIL": "a@b.c"}
-    done = python(tmp_path, CALL, "init", "paper", **nobody)
+    done = python(tmp_path, COMMAND, "init", "paper", **nobody)
     assert ("set user.name" in done.stdout) is not known
     assert ("registers the claims" in done.stdout) is known

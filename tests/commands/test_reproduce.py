@@ -147,20 +147,16 @@ def config() -> dict[str, Any]:
     return whole | {"scale": "quick", "studies": chosen, "tracking": {"enabled": False}}
 
 
-def arrange(path: Path) -> None:
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Honest evidence of all runs; tests take a copy."""
+    path = tmp_path_factory.mktemp("recorded") / "project"
     (path / "claims").mkdir(parents=True)
     for name in ("looks.yaml", "theorems.yaml"):
         shutil.copy(PROJECT / "claims" / name, path / "claims" / name)
     (path / "config.yaml").write_text(yaml.safe_dump(config(), sort_keys=False))
     (path / "claims/exp1.yaml").write_text(CLAIMS)
     (path / "response.yaml").write_text("points: [{id: open, reviewer: R1, point: More}]\n")
-
-
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Honest evidence of all runs; tests take a copy."""
-    path = tmp_path_factory.mktemp("recorded") / "project"
-    arrange(path)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
         for run in (BRIDGE, TRAINED, SIGN):

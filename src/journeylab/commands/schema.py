@@ -31,7 +31,10 @@ def config_schema() -> dict[str, Any]:
     schema = Config.model_json_schema()
     definitions = schema.setdefault("$defs", {})
     for study in discover():
-        own = _study_schema(study)
+        settings = settings_part(study).Settings
+        own = settings.model_json_schema(ref_template=f"#/$defs/{study}.{{model}}")
+        # a scale may override any key of the section; a start checks it
+        own["properties"]["scales"] = {"type": "object"}
         definitions |= {f"{study}.{name}": node for name, node in own.pop("$defs", {}).items()}
         definitions[study] = own
     schema["properties"]["studies"] = {
@@ -58,14 +61,6 @@ SCHEMAS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "response": partial(_file_schema, "response.yaml", Response),
 }
 """The schema of every kind of file, by its name in ``build/schemas``."""
-
-
-def _study_schema(study: str) -> dict[str, Any]:
-    model = settings_part(study).Settings
-    schema = model.model_json_schema(ref_template=f"#/$defs/{study}.{{model}}")
-    # a scale may override any key of the section; a start checks it
-    schema["properties"]["scales"] = {"type": "object"}
-    return schema
 
 
 def _tidied(node: Any) -> Any:
