@@ -1,5 +1,4 @@
-"""``journeylab judge`` and ``next claims.yaml results.csv``: judge registered claims by any table,
-and say which seeds the open ones need."""
+"""``journeylab judge`` and ``next``: judge claims by any table, and what the open ones need."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -115,8 +115,8 @@ def check_log(log: Path) -> None:
 def _check_output(output: Path, paper: Path) -> None:
     """Raise UserError for an output folder that may not be replaced.
 
-    It may be if it is empty or an earlier output, which holds SOURCES, lies outside the manuscript,
-    and does not hold it.
+    It may be if it is empty or an earlier output, which holds SOURCES, and if it neither holds the
+    manuscript or the working directory nor lies in the manuscript.
     """
     for folder in (paper, Path.cwd()):
         if folder.resolve().is_relative_to(output.resolve()):

@@ -76,13 +76,10 @@ class Gate(Measured):
     at_least: Annotated[float, Field(ge=-MOST, le=MOST), AsNumber]
 
     def passed(self, mean: float | None) -> bool:
-        """Whether a mean reaches the gate, up to the rounding of single precision.
-
-        That of a trial that failed does not.
-        """
-        if mean is None:
-            return False
-        return mean >= self.at_least or math.isclose(mean, self.at_least, rel_tol=1e-6)
+        """Whether a mean reaches the gate, up to single precision; None, of a failed trial, not."""
+        return mean is not None and (
+            mean >= self.at_least or math.isclose(mean, self.at_least, rel_tol=1e-6)
+        )
 
 
 class Search(Measured):
@@ -225,16 +222,10 @@ class Search(Measured):
 
 def value_at(values: Sequence[float], i: int) -> float:
     """The value at a place; beyond an end, the ratio of the two outermost values goes on."""
-    if i < 0:
-        ratio = values[0] / values[1]
-        return _rounded(values[0] * ratio**-i)
-    if i >= len(values):
-        ratio = values[-1] / values[-2]
-        return _rounded(values[-1] * ratio ** (i - len(values) + 1))
-    return values[i]
-
-
-def _rounded(value: float) -> float:
+    if 0 <= i < len(values):
+        return values[i]
+    end, near, steps = (0, 1, -i) if i < 0 else (-1, -2, i - len(values) + 1)
+    value = values[end] * (values[end] / values[near]) ** steps
     return float(f"{value:.{DIGITS}g}")
 
 
