@@ -56,7 +56,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 }
 """The commands for people in groups, each with its function and its purpose. Those without the name
 of a group are hidden."""
-_IN = {"next": "judge", "ui": "track", "gallery": "verify"}
+_IN = {"next": "judge", "ui": "track"}
 """Commands in the module of another one; each of the others has the module of its name."""
 _FUNCTIONS = {name: known[0] for group in COMMANDS.values() for name, known in group.items()}
 ALONE = ("judge", "next", "register", "lint")

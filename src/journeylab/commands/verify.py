@@ -1,4 +1,4 @@
-"""``journeylab verify`` and ``gallery``: the references and reports that the repository keeps."""
+"""``journeylab verify``: do results reproduce the references?"""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from journeylab.claims.reference import record_references, verify_results
-from journeylab.commands.results import OUTPUT, REFERENCES, end
+from journeylab.commands.results import REFERENCES, end
 from journeylab.records.round import record_figures
-from journeylab.reports.gallery import publish
 from journeylab.workflow.costs import record_costs
 
 
@@ -23,11 +22,3 @@ def verify(
     record_references(results, reference)
     record_costs(results, reference)
     record_figures(results.parent / "reports", reference)
-
-
-def gallery(
-    output: Annotated[Path, OUTPUT] = Path("docs/gallery"),
-    reports: Annotated[Path, typer.Option(help="Folder of the reports.")] = Path("reports"),
-) -> None:
-    """Copy the current reports to the gallery."""
-    publish(reports, output)
