@@ -33,7 +33,6 @@ from journeylab.records.repair import advice, remake
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
     from torch import Tensor
 
 FORMAT = 1
@@ -66,7 +65,6 @@ def write_atomic(path: Path, *, durable: bool = True) -> Iterator[Path]:
     process left is removed by the next write on its machine. A file that is not `durable` may be
     lost when the machine goes down.
     """
-    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(path)
     partial = _temporary(path)
@@ -87,7 +85,6 @@ def write_folder(path: Path, origin: Origin | None = None) -> Iterator[Path]:
 
     The old content of `path` is removed, so that no outdated file survives.
     """
-    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(path)
     partial, previous = _temporary(path), _temporary(path)
@@ -108,7 +105,7 @@ def write_folder(path: Path, origin: Origin | None = None) -> Iterator[Path]:
 
 def sha256(path: Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
-    with _opened(Path(path)) as content:
+    with _opened(path) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
@@ -117,7 +114,6 @@ def seal(path: Path) -> None:
 
     Raises ValueError unless the file contains exactly one blank digest.
     """
-    path = Path(path)
     path.write_bytes(_sealed(path.read_bytes()))
 
 
@@ -126,7 +122,6 @@ def verify(path: Path, plan_key: str | None = None) -> None:
 
     Raises UserError with the name of the file that is missing or damaged.
     """
-    path = Path(path)
     if path.is_dir():
         verify_files(path, read_json(path / MANIFEST, plan_key)["files"])
     else:
@@ -187,8 +182,8 @@ def read_json(path: Path, plan_key: str | None = None, *, sealed: bool = True) -
         value: dict[str, Any] = dict(json.loads(content))
     if sealed:
         value.pop(SEAL, None)
-    origin = value.pop(ORIGIN, None)
-    _check_origin(path, origin, plan_key)
+    made: dict[str, Any] = value.pop(ORIGIN, None) or {}
+    check_key(path, made.get("plan_key"), plan_key)
     return value
 
 
@@ -230,31 +225,20 @@ def read_table(path: Path, plan_key: str | None = None) -> pd.DataFrame:
     """
     content = _verified(path)
     with _parsing(path):
-        columns = _columns(content)
-        kept = (columns.schema.metadata or {}).get(ORIGIN.encode())
-        origin = dict(json.loads(kept)) if kept else None
-        table = _as_frame(columns)
-    _check_origin(path, origin, plan_key)
+        table, origin = parse_table(content), table_origin(content)
+    check_key(path, origin.plan_key if origin else None, plan_key)
     return table
 
 
 def parse_table(content: bytes) -> pd.DataFrame:
     """The table in the bytes of a file written by `write_table`."""
-    return _as_frame(_columns(content))
-
-
-def _columns(content: bytes) -> pa.Table:
-    """Read in this thread: a process that ends beside a reading thread of pyarrow may abort."""
+    import pandas as pd
     import pyarrow as pa
     from pyarrow import parquet
 
-    return parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
-
-
-def _as_frame(columns: pa.Table) -> pd.DataFrame:
-    import pandas as pd
-    import pyarrow as pa
-
+    file = parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False)
+    # in this thread: a process that ends beside a reading thread of pyarrow may abort
+    columns = file.read(use_threads=False)
     table: pd.DataFrame = columns.to_pandas()
     for name in columns.column_names:
         column = columns.column(name)
@@ -317,18 +301,13 @@ def table_origin(content: bytes) -> Origin | None:
     return Origin.model_validate_json(kept) if kept else None
 
 
-def check_key(path: Path, actual: str | None, planned: str) -> None:
-    """Raises UserError unless the key `actual` of `path` is the planned one."""
-    if actual != planned:
+def check_key(path: Path, actual: str | None, planned: str | None) -> None:
+    """Raises UserError unless the key `actual` of `path` is the planned one, if one is given."""
+    if planned is not None and actual != planned:
         raise UserError(
             f"{path} was made with other settings, data or code than planned; "
             f"`{remake(path)}` makes it anew"
         )
-
-
-def _check_origin(path: Path, origin: Mapping[str, Any] | None, plan_key: str | None) -> None:
-    if plan_key is not None:
-        check_key(path, (origin or {}).get("plan_key"), plan_key)
 
 
 def _temporary(path: Path) -> Path:
@@ -418,20 +397,16 @@ def _parsing(path: Path) -> Iterator[None]:
 
 
 def _content(path: Path) -> bytes:
-    with _opened(Path(path)) as content:
+    with _opened(path) as content:
         return content.read()
 
 
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[io.BufferedReader]:
+def _opened(path: Path) -> io.BufferedReader:
     try:
-        content = path.open("rb")
+        return path.open("rb")
     except FileNotFoundError:
         raise UserError(f"{path} is missing{advice(path, damaged=False)}") from None
-    with content:
-        yield content
 
 
 def _damaged(path: Path) -> UserError:
-    advised = advice(path, damaged=True)
-    return UserError(f"{path} is damaged (its SHA-256 differs){advised}")
+    return UserError(f"{path} is damaged (its SHA-256 differs){advice(path, damaged=True)}")

@@ -29,7 +29,6 @@ def remake(path: Path, options: str | None = None) -> str:
 
     `options` follow the target; by default they name the root and the scale of the file.
     """
-    path = Path(path)
     folder = next((folder for folder in path.parents if (folder / MANIFEST).exists()), None)
     target = folder / MANIFEST if folder else path
     if options is None:
@@ -52,7 +51,6 @@ def settings_of(root: Path) -> str:
 
 def _place(path: Path) -> tuple[str, Path]:
     """The kind of a file, such as `results`, and its root; "" for any other file."""
-    path = Path(path)
     here = Path.cwd()
     if path.is_relative_to(here):
         path = path.relative_to(here)

@@ -216,8 +216,7 @@ def read_run(folder: Path, plan_key: str | None = None) -> RunRecord:
     """
     path = folder / RUN
     run = build(RunRecord, files.read_json(path), str(path))
-    if plan_key is not None:
-        files.check_key(path, run.plan_key, plan_key)
+    files.check_key(path, run.plan_key, plan_key)
     return run
 
 
@@ -235,7 +234,7 @@ def read_start(folder: Path) -> RunStart | None:
             content = files.read_json(path)
             known = {key: content[key] for key in RunStart.model_fields if key in content}
             return RunStart(**known)
-        except (UserError, KeyError, ValueError):
+        except (UserError, ValueError):
             continue
     return None
 
