@@ -15,7 +15,7 @@ from types import ModuleType
 
 from pdoc import doc, extract, render
 
-from journeylab.records.listing import find_files
+from journeylab.records.files import find_files
 from journeylab.reports.gallery import render_pages
 
 PROJECT = Path(__file__).parents[1]

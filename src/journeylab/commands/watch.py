@@ -19,8 +19,7 @@ from rich.text import Text
 
 from journeylab.commands.results import judged_studies, read_verdicts
 from journeylab.config import UserError, build
-from journeylab.records.files import read_json
-from journeylab.records.listing import find_files
+from journeylab.records.files import find_files, read_json
 from journeylab.records.live import STATES, Activity, Job, Pace, add_up
 from journeylab.records.looks import FOLDER, LookRecord
 from journeylab.wording.typography import clock, roughly

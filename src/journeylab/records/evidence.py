@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 from journeylab.config import UserError, leaves, shown
 from journeylab.records import files
-from journeylab.records.files import MEASUREMENTS
-from journeylab.records.listing import find_files
+from journeylab.records.files import MEASUREMENTS, find_files
 from journeylab.records.plans import Plan, plan_key
 from journeylab.records.repair import remake
 from journeylab.records.runs import HOST, RUN, RunHost, RunRecord, read_host, read_run

@@ -47,6 +47,8 @@ _SEALED = re.compile(rb"self-sha256:[0-9a-f]{64}")
 _written = itertools.count()
 _SWAPS = 100
 """How often a folder is moved away that other processes put in the place of the same folder."""
+_NEEDED = 1 << 20
+"""Bytes that must fit on the disk before a workflow or an import begins."""
 
 
 class Origin(Frozen):
@@ -101,6 +103,31 @@ def write_folder(path: Path, origin: Origin | None = None) -> Iterator[Path]:
     finally:
         for leftover in (partial, previous):
             shutil.rmtree(leftover, ignore_errors=True)
+
+
+def find_files(folder: Path, pattern: str) -> list[Path]:
+    """The paths below `folder` that match a pattern, sorted.
+
+    Names that begin with a dot are left out: `write_atomic` and `write_folder` give them to what is
+    not complete yet.
+    """
+    return sorted(
+        path
+        for path in folder.glob(pattern)
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
+def probe(file: Path) -> None:
+    """Raise OSError unless 1 MiB can be written into a file, which is removed again."""
+    try:
+        with file.open("wb") as opened:
+            opened.write(bytes(_NEEDED))
+            opened.flush()
+            os.fsync(opened.fileno())
+    finally:
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)
 
 
 def sha256(path: Path) -> str:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from journeylab.config import UserError
-from journeylab.records.files import write_atomic
-from journeylab.records.listing import find_files
+from journeylab.records.files import find_files, write_atomic
 
 FRONT_FIGURE = ("exp7", "tiers")
 """Study and name of the figure that the README shows."""

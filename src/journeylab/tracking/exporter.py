@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from journeylab.config import Frozen, UserError, masked
 from journeylab.records import files, runs
-from journeylab.records.listing import find_files
 from journeylab.records.plans import plan_key
 from journeylab.records.stages import SEARCH
 from journeylab.tracking.contents import (
@@ -190,7 +189,7 @@ class _Exporter(Experiment):
     def _typeset(self) -> list[Path]:
         """The report of the study and its figures, as far as they are made."""
         reports = self.root / "reports"
-        drawn = find_files(reports / self.study / _FIGURES, "*")
+        drawn = files.find_files(reports / self.study / _FIGURES, "*")
         made = [reports / f"{self.study}.pdf", *drawn]
         return [path for path in made if path.suffix in _SHOWN and path.exists()]
 

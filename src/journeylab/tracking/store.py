@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from journeylab.config import masked
-from journeylab.records.files import write_atomic
-from journeylab.records.listing import probe
+from journeylab.records.files import probe, write_atomic
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

@@ -8,8 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from journeylab.config import Frozen, UserError
-from journeylab.records.files import MANIFEST, read_json
-from journeylab.records.listing import find_files
+from journeylab.records.files import MANIFEST, find_files, read_json
 from journeylab.records.plans import Plan, is_written, write_plan
 from journeylab.workflow.outputs import find_distrusted, record_of
 

@@ -20,7 +20,7 @@ from typing import IO
 
 from journeylab.config import UserError
 from journeylab.records import machine
-from journeylab.records.listing import probe
+from journeylab.records.files import probe
 
 RUN = "JOURNEYLAB_RUN"
 """Environment variable that marks the jobs of a run."""

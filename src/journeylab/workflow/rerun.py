@@ -18,8 +18,7 @@ import pandas as pd
 
 from journeylab.config import UserError
 from journeylab.records.evidence import CURVES, SUFFIX, RunEvidence, read_evidence
-from journeylab.records.files import MEASUREMENTS, parse_table, read_table
-from journeylab.records.listing import find_files
+from journeylab.records.files import MEASUREMENTS, find_files, parse_table, read_table
 from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import RUN, RunRecord, read_run
 from journeylab.records.stages import STAGES
