@@ -16,7 +16,7 @@ from journeylab.claims.shifts import (
     pools,
     unit_level,
 )
-from journeylab.records.kernels import KernelRun, StudyKernels
+from journeylab.records.processor import KernelRun, StudyKernels
 
 from ..made import register_of
 

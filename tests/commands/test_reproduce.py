@@ -18,9 +18,8 @@ from journeylab.config import UserError, read_yaml
 from journeylab.records import files, runs
 from journeylab.records.evidence import collect_evidence, evidence_path
 from journeylab.records.files import MEASUREMENTS, Origin, read_json, read_table, write_table
-from journeylab.records.kernels import KernelRun, StudyKernels, kernels_path
 from journeylab.records.plans import Plan
-from journeylab.records.processor import Processor
+from journeylab.records.processor import KernelRun, Processor, StudyKernels, kernels_path
 from journeylab.records.runs import RUN
 from journeylab.stages import running
 from journeylab.stages.running import run_stage

@@ -35,7 +35,7 @@ from scipy.stats import betabinom, binom
 from journeylab.claims.effects import Cell, Quantity, divided_cells
 from journeylab.claims.schema import StudyCriteria
 from journeylab.claims.statistics import Values
-from journeylab.records.kernels import StudyKernels
+from journeylab.records.processor import StudyKernels
 
 UNITS, POOLS = 0.04, 0.01
 """The level of the tests of single units, and of those over all units."""

@@ -21,8 +21,8 @@ from journeylab.claims.statistics import Values
 from journeylab.commands.results import CONFIG, current_plan
 from journeylab.config import check_known
 from journeylab.records.files import MEASUREMENTS, read_table, write_json
-from journeylab.records.kernels import KernelRun, StudyKernels, kernels_path, read_kernels
 from journeylab.records.plans import Plan
+from journeylab.records.processor import KernelRun, StudyKernels, kernels_path, read_kernels
 from journeylab.workflow.planning import WorkflowPlan
 from journeylab.workflow.rerun import OTHER_KERNELS, Plans, data_plan, run_jobs
 

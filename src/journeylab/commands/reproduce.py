@@ -37,9 +37,8 @@ from journeylab.commands.results import CONFIG, current_plan
 from journeylab.config import UserError
 from journeylab.records.cost import cpu_seconds
 from journeylab.records.files import write_json
-from journeylab.records.kernels import read_kernels
 from journeylab.records.plans import Plan
-from journeylab.records.processor import this_processor
+from journeylab.records.processor import read_kernels, this_processor
 from journeylab.records.runs import cpu_model
 from journeylab.workflow.agreement import SAME, Compared, Comparer, Value
 from journeylab.workflow.evidence import find_restorable

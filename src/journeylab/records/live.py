@@ -29,7 +29,6 @@ FRESH = 120.0
 """Seconds after which a job of which no file changed counts as dead."""
 State = Literal["done", "running", "failed", "stopped", "waiting"]
 STATES: tuple[State, ...] = ("done", "running", "failed", "stopped", "waiting")
-_ERROR = re.compile(r"^error: ", re.MULTILINE)
 _CRASH = re.compile(r"^Traceback \(most recent call last\)", re.MULTILINE)
 _TAIL = 20_000
 """Bytes at the end of a log in which an error is searched."""
@@ -149,12 +148,9 @@ class Activity:
         """The jobs that have begun, and those within the seeds that the looks have taken so far."""
         if (taken := self._taken(study)) is None:
             return jobs
-        asked = taken.select("/".join(job.folder.parts[-3:]) for job in jobs)
-        return [
-            job
-            for job in jobs
-            if job.state != "waiting" or "/".join(job.folder.parts[-3:]) in asked
-        ]
+        named = [("/".join(job.folder.parts[-3:]), job) for job in jobs]
+        asked = taken.select(name for name, _ in named)
+        return [job for name, job in named if job.state != "waiting" or name in asked]
 
     def _taken(self, study: str) -> SeedRange | None:
         """The seeds of the looks so far; None for a study without looks."""
@@ -261,7 +257,7 @@ def _error(log: Path, plan: Path) -> str | None:
     except OSError:
         return None
     lines = text.strip().splitlines()
-    if lines and (_ERROR.match(lines[-1]) or _CRASH.search(text)):
+    if lines and (lines[-1].startswith("error: ") or _CRASH.search(text)):
         return lines[-1].removeprefix("error: ")
     return None
 

@@ -19,8 +19,7 @@ from journeylab.claims.reading import CellValues
 from journeylab.claims.schema import Register, StudyClaims
 from journeylab.claims.shifts import Scale, Shifted, favoured_side, measured_scale
 from journeylab.claims.statistics import Values
-from journeylab.records.kernels import StudyKernels
-from journeylab.records.processor import this_processor
+from journeylab.records.processor import StudyKernels, this_processor
 from journeylab.records.runs import cpu_model
 from journeylab.workflow.rerun import Plans, Result, Unit, read_recorded, rerun
 
