@@ -21,8 +21,7 @@ from journeylab.claims.hashes import row_hashes
 from journeylab.claims.schema import Register
 from journeylab.config import ONCE, chunk_seeds
 from journeylab.deposit.archive import assemble
-from journeylab.deposit.code import read_code
-from journeylab.deposit.contents import Study
+from journeylab.deposit.contents import Study, read_code
 from journeylab.records import files, runs
 from journeylab.records.evidence import collect_evidence, evidence_path
 from journeylab.records.plans import Plan, write_plan

@@ -11,8 +11,7 @@ from journeylab.commands.check import check_plan, override
 from journeylab.commands.results import CONFIG, current_plan, read_verdicts
 from journeylab.config import UserError
 from journeylab.deposit.archive import assemble
-from journeylab.deposit.code import read_code
-from journeylab.deposit.contents import Study
+from journeylab.deposit.contents import Study, read_code
 from journeylab.records.evidence import evidence_path, pack, read_evidence
 from journeylab.records.files import MANIFEST, MEASUREMENTS, read_table, write_atomic
 from journeylab.workflow.planning import WorkflowPlan

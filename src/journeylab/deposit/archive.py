@@ -8,15 +8,22 @@ from typing import Any
 from journeylab.catalogue import rails
 from journeylab.claims.schema import Register
 from journeylab.deposit.anonymous import hide, identifying
-from journeylab.deposit.cells import Cells
-from journeylab.deposit.code import Code
-from journeylab.deposit.contents import Study, claim_files, register_bytes, result_files, scripts
+from journeylab.deposit.cells import Cells, agrees, derive
+from journeylab.deposit.contents import (
+    Code,
+    Study,
+    claim_files,
+    register_bytes,
+    result_files,
+    scripts,
+)
 from journeylab.deposit.crate import FILES, FOLDERS, METADATA, describe
-from journeylab.deposit.derived import derivations
 from journeylab.deposit.metadata import croissant, read_citation, sbom, zenodo
 from journeylab.records.files import MANIFEST, MEASUREMENTS, VERDICTS, json_bytes, parse_json
+from journeylab.wording.queries import readings
 
 ABOUT, README = "deposit.json", "README.md"
+_NO_FACTORS = {"study", "seed", "draw", "metric", "value"}
 _README = """# {title}
 
 This archive holds the code, the evidence and the reports of {studies}.
@@ -109,9 +116,36 @@ def _about(
 
 
 def _derived(study: Study, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """How numbers of a report that no claim has follow from the measurements."""
+    """How numbers of a report that no claim has follow from the measurements.
+
+    verify.py, which does not run a study's own code, computes these again, and counts the others.
+    """
     numbers = parse_json(files[f"reports/{study.name}/numbers.json"])
     rows = parse_json(files[f"results/{study.name}/{VERDICTS}"])["verdicts"]
     judged = {row["id"].split(".")[1] for row in rows} | {"scale", "seeds", "alpha", "M"}
     others = {key: n for key, n in numbers.items() if key.split(".")[1] not in judged}
     return derivations(Cells(files[study.csv].decode()), others)
+
+
+def derivations(table: Cells, numbers: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Metric, levels and reduction of each number of a report that is found, by its key.
+
+    Most are queries of the report's prose: their keys name metric, levels and reduction.
+    """
+    levels: dict[str, dict[str, dict[str, str]]] = {}
+    for factor, cells in table.columns.items():
+        if factor not in _NO_FACTORS:
+            for metric, level in sorted(set(zip(table.columns["metric"], cells, strict=True))):
+                known = levels.setdefault(metric, {}).setdefault(factor, {})
+                if level:
+                    known[level.removesuffix(".0")] = level
+    derived = {}
+    for key, stated in numbers.items():
+        for query in readings(key.partition(".")[2], levels):
+            of_metric = levels[query.metric]
+            where = {name: [of_metric[name][x] for x in of] for name, of in query.where.items()}
+            how = {"metric": query.metric, "where": where, "reduce": query.reduction}
+            value = derive(table, how)
+            if value is not None and agrees(stated, value):
+                derived[key] = how
+    return derived
