@@ -227,23 +227,18 @@ def _wrong_sides(values: Any, region: Record) -> dict[str, list[int]]:
     """
     known = values[np.isfinite(values)]
     failed = int(values.size - known.size)
-
-    def failing(met: Iterable[bool]) -> int:
-        return failed + sum(not right for right in met)
-
     if "solves" in region:
         [(bound, limit)] = region["solves"].items()
         reached = known > limit if bound == "above" else known >= limit
-        return {"supported": [failing(reached)], "refuted": [failing(~reached)]}
-    low, high = region.get("inside", (region.get("above"), region.get("below")))
-    wrong: dict[str, list[int]] = {"supported": [], "refuted": []}
-    if low is not None:
-        wrong["supported"].append(failing(known > low))
-        wrong["refuted"].append(failing(known < low))
-    if high is not None:
-        wrong["supported"].append(failing(known < high))
-        wrong["refuted"].append(failing(known > high))
-    return wrong
+        sides = [(reached, ~reached)]
+    else:
+        low, high = region.get("inside", (region.get("above"), region.get("below")))
+        sides = [] if low is None else [(known > low, known < low)]
+        sides += [] if high is None else [(known < high, known > high)]
+    return {
+        "supported": [failed + int((~inside).sum()) for inside, _ in sides],
+        "refuted": [failed + int((~outside).sum()) for _, outside in sides],
+    }
 
 
 def _taken(claims: Record, rows: Mapping[str, Record], looks: StudyLooks) -> Record:
@@ -338,20 +333,17 @@ def _estimate(
     optimist = np.sort(np.where(finite, values, np.inf))
     effect = float(np.median(finished)) if finished.size else math.nan
     ends = [(pessimist[k - 1], optimist[n - k]) if k else (-math.inf, math.inf) for k in ranks]
+    wrong = _wrong_sides(compared, region)
     if "solves" in region:
-        [(bound, limit)] = region["solves"].items()
-        reached = compared[finite] > limit if bound == "above" else compared[finite] >= limit
-        least = int(reached.sum())
+        least = n - wrong["supported"][0]
         effect = least / max(n, 1)
         ends = [_success(least, least + n - finished.size, n, tail) for tail in tails]
     (low, high), (lowest, highest) = ends
     word = "inconclusive"
-    if region:
-        wrong = _wrong_sides(compared, region)
-        if max(wrong["supported"]) < ranks[0]:
-            word = "supported"
-        elif min(wrong["refuted"]) < ranks[1]:
-            word = "refuted"
+    if region and max(wrong["supported"]) < ranks[0]:
+        word = "supported"
+    elif region and min(wrong["refuted"]) < ranks[1]:
+        word = "refuted"
     return {
         "effect": _finite(effect),
         "mean": _finite(float(finished.mean()) if finished.size else math.nan),

@@ -285,13 +285,11 @@ class _Exporter(Experiment):
             for run in moved:
                 self.client.set_tag(run.info.run_id, _PARENT, above)
             return bool(moved)
-        on_disk = {chunk.key(seed): (chunk, seed) for chunk in chunks for seed in chunk.run.seeds}
-        points = [
-            on_disk[key][0].points(on_disk[key][1].seed)
-            if key in on_disk
-            else self.points(run)  # of a seed that another importer wrote
-            for key, run in seeds.items()
-        ]
+        own = {
+            chunk.key(seed): chunk.points(seed.seed) for chunk in chunks for seed in chunk.run.seeds
+        }
+        # the points of a seed that another importer wrote are in MLflow only
+        points = [own[key] if key in own else self.points(run) for key, run in seeds.items()]
         first = chunks[0]
         tags = first.tags() | {"kind": "variant", "of": of}
         opened = self.begin(f"{first.run.arm}/{first.run.variant}", tags)
