@@ -24,26 +24,30 @@ TABLE = pd.DataFrame(
         "value": [0.25, float("nan"), -1.5],
     }
 )
+OBJECT = {"b": [1, None, "θ"], "a": {"y": 1.5, "x": "′"}}
 TENSORS = {"b.weight": torch.arange(6.0).reshape(2, 3).T, "a": torch.tensor(2, dtype=torch.int64)}
+ORIGIN = files.Origin(plan_key="0123456789abcdef", inputs={"data": "ab" * 32})
 
 
-def write_example(path):
+def write_example(path, origin=ORIGIN):
     match path.suffix:
         case ".parquet":
-            files.write_table(path, TABLE)
+            files.write_table(path, TABLE, origin)
         case ".json":
-            files.write_json(path, {"b": [1, None, "θ"], "a": {"y": 1.5, "x": "′"}})
+            files.write_json(path, OBJECT, origin=origin)
         case ".safetensors":
             files.write_tensors(path, TENSORS, {name: name for name in "abcdef"})
 
 
-def read_example(path):
-    readers = {
-        ".parquet": files.read_table,
-        ".json": files.read_json,
-        ".safetensors": files.read_tensors,
-    }
-    return readers[path.suffix](path)
+READERS = {
+    ".parquet": files.read_table,
+    ".json": files.read_json,
+    ".safetensors": files.read_tensors,
+}
+
+
+def read_example(path, *plan_key):
+    return READERS[path.suffix](path, *plan_key)
 
 
 def fail_half_way(path):
@@ -57,7 +61,8 @@ every_format = pytest.mark.parametrize("name", ["x.parquet", "x.json", "x.safete
 def test_a_table_and_tensors_survive_a_round_trip(tmp_path):
     for name in ("x.parquet", "x.safetensors"):
         write_example(tmp_path / name)
-    pd.testing.assert_frame_equal(read_example(tmp_path / "x.parquet"), TABLE)
+    for plan_key in ((), (ORIGIN.plan_key,)):
+        pd.testing.assert_frame_equal(read_example(tmp_path / "x.parquet", *plan_key), TABLE)
     read = read_example(tmp_path / "x.safetensors")
     assert read.keys() == TENSORS.keys()
     assert all(torch.equal(read[name], TENSORS[name]) for name in TENSORS)
@@ -136,50 +141,23 @@ def test_any_damaged_byte_and_a_missing_file_are_named(tmp_path, name):
         read_example(path)
 
 
-ORIGIN = files.Origin(plan_key="0123456789abcdef", inputs={"data": "ab" * 32})
+def test_an_object_is_read_without_its_origin(tmp_path):
+    path = tmp_path / "x.json"
+    write_example(path)
+    assert files.read_json(path, ORIGIN.plan_key) == files.read_json(path) == OBJECT
+    assert files.read_origin(path) == ORIGIN
+    write_example(path, None)
+    assert files.read_origin(path) is None
 
 
-def write_with_origin(path, origin):
-    if path.suffix == ".json":
-        files.write_json(path, {"a": 1}, origin=origin)
-    else:
-        files.write_table(path, TABLE, origin)
-
-
-formats_with_origin = pytest.mark.parametrize("name", ["x.parquet", "x.json"])
-
-
-@formats_with_origin
-def test_a_file_is_read_without_its_origin(tmp_path, name):
-    path = tmp_path / name
-    write_with_origin(path, ORIGIN)
-    if path.suffix == ".json":
-        assert files.read_json(path, ORIGIN.plan_key) == files.read_json(path) == {"a": 1}
-        assert files.read_origin(path) == ORIGIN
-        files.write_json(path, {"a": 1})
-        assert files.read_origin(path) is None
-    else:
-        pd.testing.assert_frame_equal(files.read_table(path, ORIGIN.plan_key), TABLE)
-
-
-@formats_with_origin
+@pytest.mark.parametrize("name", ["x.parquet", "x.json"])
 @pytest.mark.parametrize("origin", [None, files.Origin(plan_key="f" * 16)])
 def test_a_file_of_another_plan_is_refused_with_the_command_that_remakes_it(tmp_path, name, origin):
     path = tmp_path / name
-    write_with_origin(path, origin)
-    reader = files.read_json if path.suffix == ".json" else files.read_table
-    reader(path)
+    write_example(path, origin)
+    read_example(path)
     with pytest.raises(UserError, match=f"^{path}.*`snakemake --cores 1 --force {path}`"):
-        reader(path, ORIGIN.plan_key)
-
-
-@formats_with_origin
-def test_the_seal_covers_the_origin(tmp_path, name):
-    path = tmp_path / name
-    write_with_origin(path, ORIGIN)
-    path.write_bytes(path.read_bytes().replace(b"0123456789abcdef", b"f" * 16))
-    with pytest.raises(UserError, match="damaged"):
-        files.verify(path)
+        read_example(path, ORIGIN.plan_key)
 
 
 def test_a_folder_of_another_plan_is_refused(tmp_path):
@@ -190,23 +168,6 @@ def test_a_folder_of_another_plan_is_refused(tmp_path):
     assert files.read_origin(folder / files.MANIFEST) == ORIGIN
     with pytest.raises(UserError, match=r"manifest\.json was made with other settings"):
         files.verify(folder, "f" * 16)
-
-
-@pytest.mark.parametrize("sealed", [True, False])
-def test_json_bytes_equal_the_written_file(tmp_path, sealed):
-    value, path = {"b": [1, None, "θ"], "a": 0.1}, tmp_path / "x.json"
-    files.write_json(path, value, origin=ORIGIN, sealed=sealed)
-    assert files.json_bytes(value, origin=ORIGIN, sealed=sealed) == path.read_bytes()
-
-
-def test_files_are_verified_against_external_hashes(tmp_path):
-    for name in "ab":
-        (tmp_path / name).write_text(name)
-    hashes = {name: files.sha256(tmp_path / name) for name in "ab"}
-    files.verify_files(tmp_path, hashes)
-    (tmp_path / "b").write_text("B")
-    with pytest.raises(UserError, match=r"b is damaged"):
-        files.verify_files(tmp_path, hashes)
 
 
 def test_notes_are_read_with_tensors_but_without_the_seal(tmp_path):
