@@ -74,6 +74,13 @@ def interrupt(*arguments, **named):
     raise KeyboardInterrupt
 
 
+def plan_of(arm, variant, seeds, steps=5, **training):
+    """The plan of a trained chunk of exp7."""
+    settings = {"training": {"steps": steps, "rates": [0.1, 0.2], **training}, "note": "plain"}
+    names = {"study": "exp7", "arm": arm, "variant": variant}
+    return Plan(stage="train", seeds=seeds, settings=settings, **names)
+
+
 def write_host(folder, run, outcomes=()):
     start = runs.RunStart(plan_key=run.plan_key, started=STARTED, commit="c0ffee", dirty=False)
     runs.write_run(folder, run, host_of(start, outcomes))
@@ -93,30 +100,15 @@ def write_chunk():
             else runs.SeedOutcome(seed=seed, status="finished", seconds=2.0)
             for seed in seeds
         ]
-        plan = Plan(
-            stage="train",
-            study="exp7",
-            arm=arm,
-            variant=variant,
-            seeds=seeds,
-            settings={
-                "training": {"steps": steps, "rates": [0.1, 0.2], **tried},
-                "note": "plain",
-            },
-        )
-        files.write_table(
-            folder / "curves.parquet",
-            pd.DataFrame(
-                [
-                    (seed, step, metric, 1.0 / (1 + step) + seed)
-                    for seed in seeds
-                    for metric in ("loss", "validation/hits@1")
-                    for step in range(steps)
-                ],
-                columns=["seed", "step", "metric", "value"],
-            ),
-            plan.origin(),
-        )
+        plan = plan_of(arm, variant, seeds, steps, **tried)
+        points = [
+            (seed, step, metric, 1.0 / (1 + step) + seed)
+            for seed in seeds
+            for metric in ("loss", "validation/hits@1")
+            for step in range(steps)
+        ]
+        curves = pd.DataFrame(points, columns=["seed", "step", "metric", "value"])
+        files.write_table(folder / "curves.parquet", curves, plan.origin())
         run = runs.describe_run(
             plan,
             inputs={"data": "ab" * 32},

@@ -5,18 +5,18 @@ import math
 import os
 import shutil
 import time
-from datetime import UTC, datetime
 
 import pytest
 import torch
 
 from journeylab import tracking
 from journeylab.records import files, runs
-from journeylab.records.plans import Plan, write_plan
+from journeylab.records.plans import write_plan
 from journeylab.tracking import live
 from journeylab.training import checkpoint
 
-from .conftest import MARKS, Shown, import_runs
+from ..made import STARTED
+from .conftest import MARKS, Shown, import_runs, plan_of
 
 pytestmark = MARKS
 
@@ -26,17 +26,10 @@ FOLDER = "exp7/journey/A/seeds-00-01"
 @pytest.fixture
 def job(tmp_path, initialised):
     """Writes the files of a job that trains two seeds, one after the other, in 100 steps each."""
-    plan = Plan(
-        stage="train",
-        study="exp7",
-        arm="journey",
-        variant="A",
-        seeds=(0, 1),
-        settings={"training": {"steps": 5, "rates": [0.1, 0.2]}, "note": "plain"},
-    )
+    plan = plan_of("journey", "A", (0, 1))
     shutil.copy(initialised, tmp_path)
     write_plan(tmp_path / "plans" / FOLDER / "train.json", plan)
-    start = runs.RunStart(plan_key=plan.key, started=datetime(2026, 1, 2, tzinfo=UTC))
+    start = runs.RunStart(plan_key=plan.key, started=STARTED)
     runs.begin_run(tmp_path / "results" / FOLDER, start)
 
     def write(done, step, loss=0.5, written=None):

@@ -70,8 +70,8 @@ def a_damaged_index(root):
     path.write_bytes(content.replace(b"journey/0", b"jnurney/0", 1))
 
 
-def nothing(root):
-    """The existing store, unchanged."""
+def a_full_disk(root):
+    """The process may write little; nothing is there before."""
 
 
 def as_ordinary_user():
@@ -83,34 +83,24 @@ def as_ordinary_user():
     return ["setpriv", "--bounding-set=-dac_override,-dac_read_search", sys.executable]
 
 
-FEW = ("a folder where the database should be", "a read-only database", "a full disk")
+FEW = (a_folder, read_only, a_full_disk)
 """Cases of `make test`; the others, each of which imports MLflow, are in `make test-system`."""
-CASES = {
-    "a folder where the database should be": (a_folder, ""),
-    "another file where the database should be": (no_database, ""),
-    "a file where the artifacts should be": (a_file_for_the_artifacts, ""),
-    "a link that leads nowhere": (a_lost_link, ""),
-    "a database that somebody else is writing": (locked, ""),
-    "a read-only database": (read_only, ""),
-    "a read-only folder": (a_read_only_folder, ""),
-    "a full disk": (nothing, FULL),
-    "a database with a damaged index": (a_damaged_index, ""),
-}
+MORE = (no_database, a_file_for_the_artifacts, a_lost_link, locked)
+MORE += (a_read_only_folder, a_damaged_index)
 
 
 @pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, marks=[pytest.mark.system] * (case not in FEW)) for case in CASES],
+    "spoil", [*FEW, *(pytest.param(spoil, marks=pytest.mark.system) for spoil in MORE)]
 )
-def test_an_unwritable_store_is_one_line(tmp_path, write_chunk, case: str) -> None:
-    spoil, limit = CASES[case]
+def test_an_unwritable_store_is_one_line(tmp_path, write_chunk, spoil) -> None:
     for variant in "AB":
         write_chunk(tmp_path, "journey", variant)
     (tmp_path / "results/exp9").mkdir()
     held = spoil(tmp_path)
     permitted = spoil in (read_only, a_read_only_folder)
     program = as_ordinary_user() if permitted else ["python"]
+    limit = FULL if spoil is a_full_disk else ""
     done = ran(*program, "-c", limit + TRACK, folder=tmp_path, code=None)
     tmp_path.chmod(0o755)
     if held is not None:
