@@ -140,14 +140,20 @@ def host_of(start: RunStart, outcomes: Sequence[SeedOutcome] = (), **more: Any) 
 
 
 def write_finished(
-    folder: Path, plan: Plan, reason: str | None = None, device: str = "cpu", cost: Cost = COST
+    folder: Path,
+    plan: Plan,
+    reason: str | None = None,
+    device: str = "cpu",
+    files: Mapping[str, str] = {},
+    state: Any = (),
+    **host: Any,
 ) -> None:
     """Write the record of a run whose seeds have finished, or all failed for a reason."""
     status = "failed" if reason else "finished"
     outcomes = [SeedOutcome(seed=each, status=status, reason=reason) for each in plan.seeds or ()]
-    run = describe_run(plan, inputs={}, outcomes=outcomes, files={}, device=device)
-    start = RunStart(plan_key=plan.key, started=STARTED)
-    write_run(folder, run, host_of(start, outcomes, cost=cost))
+    run = describe_run(plan, inputs={}, outcomes=outcomes, files=files, device=device)
+    start = RunStart(plan_key=plan.key, started=STARTED, **dict(state))
+    write_run(folder, run, host_of(start, outcomes, **host))
 
 
 def verdict(identity: str, word: str | None, **more: Any) -> Verdict:

@@ -116,31 +116,26 @@ def measured(plan):
     return joined(list(of_seed))
 
 
-def record_run(root, plan, folder, rows, commit=None):
+def record_run(root, plan, folder, rows, commit):
     """Write a finished run with its evidence."""
     where = root / "results" / plan.study / folder
     files.write_table(where / files.MEASUREMENTS, measured(plan), plan.origin())
-    outcomes = [
-        runs.SeedOutcome(seed=seed, status="finished", seconds=1.0) for seed in plan.seeds or ()
-    ]
     hashes = {files.MEASUREMENTS: files.sha256(where / files.MEASUREMENTS)}
-    run = runs.describe_run(plan, inputs={}, outcomes=outcomes, files=hashes)
     state = runs.RegisterState(commit=commit, registered=True, rows=rows)
-    start = runs.RunStart(plan_key=plan.key, started=made.STARTED, **dict(state))
-    runs.write_run(where, run, made.host_of(start, outcomes))
+    made.write_finished(where, plan, files=hashes, state=state)
     path = evidence_path(root, plan.study, folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(collect_evidence(where, plan, plan).packed)
 
 
-def seeds_of(register, study):
+def seeds_of(study):
     """All seeds that may be run."""
     return range(36) if study == "exp3" else SEEDS
 
 
 def taken_runs(register, study, plans):
     """Of the planned runs, those that the looks take."""
-    table, seeds = joined([measured(plan) for plan in plans.values()]), seeds_of(register, study)
+    table, seeds = joined([measured(plan) for plan in plans.values()]), seeds_of(study)
     verdicts = judging.judge(table, study, register, seeds, "default", planned=plans)
     return verdicts.select((folder, plan.key) for folder, plan in plans.items())
 
@@ -153,7 +148,7 @@ def judge_runs(root, study, register, keys, taken):
     table = joined([files.read_table(path) for path in paths.values()])
     files.write_table(results / files.MEASUREMENTS, table, collect.origin(**paths))
     settings = {"criteria": register.criteria(study), "scale": "default"}
-    seeds = seeds_of(register, study)
+    seeds = seeds_of(study)
     judge = Plan(
         stage="judge",
         study=study,

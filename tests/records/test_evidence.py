@@ -10,7 +10,7 @@ from journeylab.records import evidence, files, runs
 from journeylab.records.plans import Plan
 from journeylab.workflow.rerun import find_units
 
-from ..made import PROJECT, STARTED, host_of, ran
+from ..made import PROJECT, ran, write_finished
 
 COMMITTED = runs.RegisterState(commit="c0ffee", registered=True)
 NAMES = {"study": "exp7", "arm": "native", "variant": "A", "seeds": (0, 1)}
@@ -20,21 +20,17 @@ COMPUTE = Plan(stage="compute", **NAMES)
 PLANS = (TRAIN, MEASURE)
 
 
-def finish(folder, plan, measured, value=0.5, state=COMMITTED):
+def finish(folder, plan, measured, value=0.5):
     """Write the files of a finished run, with the writers of the stages."""
-    seeds = plan.seeds or ()
     table = pd.DataFrame({"seed": [0, 1], "metric": "loss", "value": [value, 2 * value]})
     table = table.assign(study=plan.study, arm=plan.arm, variant=plan.variant)
-    outcomes = [runs.SeedOutcome(seed=seed, status="finished", seconds=2.0) for seed in seeds]
     name = evidence.CURVES if plan.stage == "train" else files.MEASUREMENTS
     files.write_table(folder / name, table, plan.origin())
     hashes = {name: files.sha256(folder / name), "weights.safetensors": "ab" * 32}
     if plan.stage == "compute":
         del hashes["weights.safetensors"]
-    run = runs.describe_run(plan, inputs={}, outcomes=outcomes, files=hashes)
-    start = runs.RunStart(plan_key=plan.key, started=STARTED, **dict(state))
     scheduler = runs.Scheduler(job="7", nodes="node-of-mine")
-    runs.write_run(folder, run, host_of(start, outcomes, scheduler=scheduler))
+    write_finished(folder, plan, files=hashes, state=COMMITTED, scheduler=scheduler)
     if plan.stage == "train":
         origin = measured.origin(run=folder / runs.RUN)
         files.write_table(folder / files.MEASUREMENTS, table, origin)

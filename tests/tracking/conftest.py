@@ -6,7 +6,7 @@ from journeylab.records import files, runs
 from journeylab.records.plans import Plan
 from journeylab.tracking.store import LOCAL, PROXIED, Store
 
-from ..made import STARTED, host_of
+from ..made import STARTED, host_of, write_finished
 
 MARKS = [
     pytest.mark.timeout(180),
@@ -15,6 +15,7 @@ MARKS = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 """The timeout of tests with MLflow, and warnings of MLflow and its libraries."""
+COMMITTED = runs.GitState(commit="c0ffee", dirty=False)
 FACTORS = [("hits@1", "join"), ("hits@1", "1-hop"), ("loss", None)]
 
 
@@ -81,11 +82,6 @@ def plan_of(arm, variant, seeds, steps=5, **training):
     return Plan(stage="train", seeds=seeds, settings=settings, **names)
 
 
-def write_host(folder, run, outcomes=()):
-    start = runs.RunStart(plan_key=run.plan_key, started=STARTED, commit="c0ffee", dirty=False)
-    runs.write_run(folder, run, host_of(start, outcomes))
-
-
 @pytest.fixture
 def write_chunk():
     """Write one small trained chunk under a root, with the writers of the stages."""
@@ -116,7 +112,8 @@ def write_chunk():
             files={"curves.parquet": files.sha256(folder / "curves.parquet")},
             training=runs.Training(parameters=1000, flops=1e9, tokens=2000),
         )
-        write_host(folder, run, outcomes)
+        start = runs.RunStart(plan_key=plan.key, started=STARTED, **dict(COMMITTED))
+        runs.write_run(folder, run, host_of(start, outcomes))
         return folder
 
     return write
@@ -140,7 +137,7 @@ def write_once():
         table.insert(3, "seed", pd.array([None] * len(table), dtype="Int64"))
         files.write_table(folder / "measurements.parquet", table, plan.origin())
         hashes = {"measurements.parquet": files.sha256(folder / "measurements.parquet")}
-        write_host(folder, runs.describe_run(plan, inputs={}, outcomes=(), files=hashes))
+        write_finished(folder, plan, files=hashes, state=COMMITTED)
         return folder
 
     return write
