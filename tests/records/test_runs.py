@@ -79,13 +79,6 @@ def test_a_run_without_its_host_record_is_not_complete(tmp_path):
     assert not (tmp_path / runs.RUN).exists()
 
 
-def test_a_record_of_another_plan_is_refused_with_the_command_that_remakes_it(tmp_path):
-    runs.write_run(tmp_path, describe(), describe_host())
-    path = tmp_path / runs.RUN
-    with pytest.raises(UserError, match=f"^{path}.*`snakemake --cores 1 --force {path}`"):
-        runs.read_run(tmp_path, "f" * 16)
-
-
 @pytest.mark.parametrize("name", [runs.RUN, runs.HOST])
 def test_a_missing_damaged_or_invalid_record_is_named(tmp_path, name):
     read = {runs.RUN: runs.read_run, runs.HOST: runs.read_host}[name]
