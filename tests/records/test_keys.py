@@ -121,6 +121,14 @@ def test_every_loaded_module_is_in_the_key_or_listed_as_bookkeeping(stage, study
     assert not decided & {*BOOKKEEPING, *PLANNED}
 
 
+@pytest.mark.parametrize(("stage", "study"), sorted(of(*PARTS)))
+def test_labels_and_figures_are_outside_the_keys_of_numbers(stage, study):
+    """A reworded label in names.yaml or in a figure must not retrain or remeasure a run."""
+    reached = {name.rpartition(".")[2] for name in key_modules(stage, study)}
+    assert PARTS[stage] in reached
+    assert not reached & {"figures", "plotting", "reports", "claims", "workflow"}
+
+
 def test_a_package_outside_the_keys_contains_only_a_docstring():
     for name in ("", "stages", "records"):
         text = (PACKAGE / name / "__init__.py").read_text(encoding="utf-8")

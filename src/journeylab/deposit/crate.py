@@ -135,6 +135,7 @@ def _parameters(
         "reports": [f"reports/{study.name}.pdf" for study in studies],
         "index": ["reports/index.html"],
     }
+    entities: dict[str, list[Any]] = {"input": [], "output": []}
     for key, names in (read | made).items():
         data = [
             _add_file(crate, name, files[name], f"{key.capitalize()} of the run.")
@@ -152,12 +153,10 @@ def _parameters(
         )
         for entity in data:
             entity["exampleOfWork"] = parameter
-        workflow.append_to("input" if key in read else "output", parameter)
-
-    def entities(groups: Mapping[str, Sequence[str]]) -> list[Any]:
-        return [crate.dereference(name) for names in groups.values() for name in names]
-
-    return entities(read), entities(made)
+        side = "input" if key in read else "output"
+        workflow.append_to(side, parameter)
+        entities[side] += data
+    return entities["input"], entities["output"]
 
 
 def _add_file(crate: ROCrate, name: str, content: bytes, description: str) -> Any:
