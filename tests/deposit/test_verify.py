@@ -325,14 +325,6 @@ CHANGES = {
         lines(lambda rows: [rows[0], *(r.replace("accuracy", "loss") for r in rows[1:])]),
         "exp1.1",
     ),
-    "variants swapped": (
-        lines(
-            lambda rows: [
-                re.sub(",[xy],", lambda m: {",x,": ",y,"}.get(m[0], ",x,"), r) for r in rows
-            ]
-        ),
-        "effect",
-    ),
     "tables of two studies swapped": (
         swapped("measurements/exp1.csv", "measurements/exp2.csv"),
         "exp1",

@@ -71,6 +71,12 @@ def ids(found):
     return {name: run.info.run_id for name, run in found.items()}
 
 
+def files_with(text, *places):
+    """The files at or below these places that hold a text."""
+    paths = [path for place in places for path in (place, *place.rglob("*"))]
+    return [path for path in paths if path.is_file() and text.encode() in path.read_bytes()]
+
+
 def interrupt(*arguments, **named):
     raise KeyboardInterrupt
 

@@ -9,7 +9,7 @@ from journeylab import tracking
 from journeylab.config import UserError
 from journeylab.tracking.store import LOCAL
 
-from .conftest import MARKS, Shown, ids, import_runs
+from .conftest import MARKS, Shown, files_with, ids, import_runs
 
 pytestmark = MARKS
 
@@ -41,11 +41,8 @@ def test_a_copied_folder_writes_into_itself(tmp_path, original):
     assert import_runs(copy, "exp7").imported == 0
     assert (reports(original), reports(copy)) == (["of the original"], ["of the copy"])
     assert ids(Shown(copy).seed) == ids(Shown(original).seed)
-    for path in ("mlflow.db", "mlartifacts"):
-        held = [original / path] if path == "mlflow.db" else (original / path).rglob("*")
-        assert not [
-            each for each in held if each.is_file() and bytes(tmp_path) in each.read_bytes()
-        ]
+    held = files_with(str(tmp_path), original / "mlflow.db", original / "mlartifacts")
+    assert held == []
 
 
 def test_a_store_with_absolute_paths_is_used_in_its_folder_and_replaced_elsewhere(

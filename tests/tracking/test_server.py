@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pwd
 import secrets
 import shutil
 import signal
@@ -20,7 +19,7 @@ from journeylab import tracking
 from .. import made
 from ..made import PROJECT, kill, wait_for_server
 from ..workflow.conftest import TINY_TRAINING, copy_project
-from .conftest import MARKS, Shown, import_runs
+from .conftest import MARKS, Shown, files_with, ids, import_runs
 
 SERVICES = PROJECT / "build/services"
 """Python packages of servers, which no job of the project needs: `make build/services`."""
@@ -44,15 +43,12 @@ class Database:
     def __init__(self, port: int) -> None:
         self.port, self.password = port, secrets.token_hex(12)
         self.folder = Path(tempfile.mkdtemp(prefix="jl-postgres-", dir="/tmp"))
-        self.user: str | None = None
-        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-            self.user = "postgres"
-            os.chown(self.folder, pwd.getpwnam(self.user).pw_uid, -1)
         key = self.folder / "password"
         key.write_text(self.password)
-        if self.user:
-            os.chown(key, pwd.getpwnam(self.user).pw_uid, -1)
         key.chmod(0o600)
+        self.user = "postgres" if os.geteuid() == 0 else None  # PostgreSQL refuses to run as root
+        for path in (self.folder, key) if self.user else ():
+            shutil.chown(path, self.user)
         self.run("initdb", "--username=mlflow", f"--pwfile={key}", "--auth=scram-sha-256")
         key.unlink()
         self.start()
@@ -205,14 +201,13 @@ def test_two_clones_import_into_one_experiment_at_the_same_time(
         assert run.data.tags["mlflow.parentRunId"] == parent
     assert variants["journey/A"].data.metrics["final/loss"] == 0.5 + 1.5  # of seeds 0 to 3
     assert len(shown("study")) == 1
-    before = {name: run.info.run_id for name, run in shown("seed").items()}
+    before = ids(shown("seed"))
     for root in clones:
         assert import_runs(root, "exp7", server.uri).imported == 0
-    assert {name: run.info.run_id for name, run in shown("seed").items()} == before
-    written = [path for root in clones for path in root.rglob("*") if path.is_file()]
-    written += [server.folder / "server.log", database.folder / "log"]
-    passwords = [server.password.encode(), database.password.encode()]
-    assert not [path for path in written for word in passwords if word in path.read_bytes()]
+    assert ids(shown("seed")) == before
+    for password in (server.password, database.password):
+        logs = server.folder / "server.log", database.folder / "log"
+        assert files_with(password, *clones, *logs) == []
 
 
 def test_a_password_in_the_address_is_used_and_not_printed(
@@ -225,8 +220,7 @@ def test_a_password_in_the_address_is_used_and_not_printed(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
     output, error = track(clones[0]).communicate(timeout=120)
     assert (output, error) == ("exp7: 2 runs imported, 0 were there\n", "")
-    held = [path for path in clones[0].rglob("*") if path.is_file()]
-    assert not [path for path in held if server.password.encode() in path.read_bytes()]
+    assert files_with(server.password, clones[0]) == []
 
 
 def test_a_wrong_password_is_a_warning_that_does_not_repeat_it(clones, write_chunk, monkeypatch):

@@ -108,9 +108,6 @@ def closure(
         raise UserError(f"fingerprint: there is no module {missing[0]!r} in {package}")
     excluded = {f"{package}.{name}" for name in outside}
     excluded |= {below for name in excluded & modules for below in graph.find_descendants(name)}
-    discovering = {
-        f"{package}.{name}": f"{package}.{all_of}" for name, all_of in DISCOVERED.items()
-    }
     reached: set[str] = set()
     waiting = [name for root in roots for name in (root, *graph.find_descendants(root))]
     while waiting:
@@ -119,8 +116,8 @@ def closure(
             continue
         reached.add(module)
         waiting.extend(graph.find_modules_directly_imported_by(module))
-        if module in discovering:
-            waiting.extend(graph.find_descendants(discovering[module]))
+        if all_of := DISCOVERED.get(module.removeprefix(f"{package}.")):
+            waiting.extend(graph.find_descendants(f"{package}.{all_of}"))
         if "." in module:
             waiting.append(module.rpartition(".")[0])
     return sorted(reached)
