@@ -232,16 +232,8 @@ def lab(tmp_path_factory):
     files.seal(root / "reports/index.html")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "evidence")
-    studies = tuple(
-        Study(
-            study,
-            study,
-            files.read_table(root / "results" / study / "measurements.parquet"),
-            (),
-            (commit,),
-            made.STARTED.isoformat(),
-        )
-        for study in folders
-    )
+    tables = {x: files.read_table(root / "results" / x / files.MEASUREMENTS) for x in folders}
+    ended = made.STARTED.isoformat()
+    studies = tuple(Study(x, x, table, (), (commit,), ended) for x, table in tables.items())
     of_deposit = Lab(root, register, studies, {}).deposit()
     return Lab(root, register, studies, of_deposit)

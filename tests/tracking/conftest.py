@@ -51,6 +51,11 @@ class Shown:
         return run
 
     @property
+    def parents(self):
+        """The ids of the runs above the seeds."""
+        return {run.data.tags["mlflow.parentRunId"] for run in self.seed.values()}
+
+    @property
     def artifacts(self):
         """The artifacts of the study, from a server, or from the folder that one would serve."""
         run = self.report.info

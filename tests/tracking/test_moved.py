@@ -62,8 +62,7 @@ def test_a_store_with_absolute_paths_is_used_in_its_folder_and_replaced_elsewher
         assert import_runs(copy, "exp7").imported == imported
     shown = Shown(copy)
     [parent] = shown.variant.values()
-    above = {run.data.tags["mlflow.parentRunId"] for run in shown.seed.values()}
-    assert above == {parent.info.run_id}
+    assert shown.parents == {parent.info.run_id}
     assert (reports(original), reports(copy)) == (["of the original"], ["of the copy"])
     assert [each.name for each in shown.client.search_experiments()] == ["exp7", "exp1", "Default"]
 

@@ -49,7 +49,7 @@ def test_chunks_of_two_roots_form_one_variant(store, roots, shown, write_chunk):
     seeds = shown.seed
     [(_, parent)] = shown.variant.items()
     assert sorted(seeds) == [f"journey/A/{seed}" for seed in range(4)]
-    assert {run.data.tags["mlflow.parentRunId"] for run in seeds.values()} == {parent.info.run_id}
+    assert shown.parents == {parent.info.run_id}
     assert shown.curve(parent, "loss") == {0: 2.5, 1: 2.0}  # of four seeds
     before = ids(seeds), ids(shown.variant), ids(shown.study)
     for root in roots:
@@ -66,9 +66,7 @@ def test_simultaneous_imports_leave_nothing_twice(store, roots, shown, write_chu
     monkeypatch.setattr(experiment.Experiment, "runs", lambda *of: next(none, everything)(*of))
     import_from(roots[1], store, imported=2)
     [parent] = shown.variant.values()
-    assert {run.data.tags["mlflow.parentRunId"] for run in shown.seed.values()} == {
-        parent.info.run_id
-    }
+    assert shown.parents == {parent.info.run_id}
     assert len(shown.seed) == 2
     assert len(shown.study) == 1
 
@@ -93,9 +91,7 @@ def test_medians_that_another_root_wrote_meanwhile_are_kept(
     import_from(roots[0], store, imported=2)
     [parent] = shown.variant.values()
     assert shown.curve(parent, "loss") == {0: 2.5, 1: 2.0}  # of four seeds
-    assert {run.data.tags["mlflow.parentRunId"] for run in shown.seed.values()} == {
-        parent.info.run_id
-    }
+    assert shown.parents == {parent.info.run_id}
 
 
 def test_a_run_that_another_root_is_writing_is_left_alone(
