@@ -14,6 +14,8 @@ from journeylab.records.fingerprint import BOOKKEEPING, PLANNED, closure
 
 from ..made import PROJECT, ran
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 PACKAGE = PROJECT / "src/journeylab"
 NUMBERS = ("generate", "train", "compute", "measure", "collect", "judge")
 PARTS = {"generate": "data", "train": "models", "measure": "measure", "compute": "compute"}
@@ -77,12 +79,6 @@ def copied(folder: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PACKAGE, folder / "journeylab", ignore=ignored)
     return folder / "journeylab"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def commands(warm: Path) -> Path:
-    """The folder of a `python` that has imported the libraries."""
-    return warm
 
 
 def python(script: str, source: Path, **more: Any) -> subprocess.CompletedProcess[str]:
