@@ -99,15 +99,6 @@ class Server:
         )
         self.process: subprocess.Popen[bytes] | None = None
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """The variables with which a client reaches the server."""
-        return {
-            "MLFLOW_TRACKING_URI": self.uri,
-            "MLFLOW_TRACKING_USERNAME": "admin",
-            "MLFLOW_TRACKING_PASSWORD": self.password,
-        }
-
     def start(self) -> None:
         command = tracking.server_command(self.folder, self.database.uri, self.port)
         command[command.index("--app-name") + 1] = "basic-auth"
@@ -146,8 +137,9 @@ def server(database, tmp_path_factory, free_port) -> Iterator[Server]:
 @pytest.fixture(autouse=True)
 def credentials(server, monkeypatch) -> None:
     """Every client of a test has the password in its environment, and nowhere else."""
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
+    known = {"URI": server.uri, "USERNAME": "admin", "PASSWORD": server.password}
+    for name, value in known.items():
+        monkeypatch.setenv(f"MLFLOW_TRACKING_{name}", value)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "60")  # a test machine may be busy
 
 

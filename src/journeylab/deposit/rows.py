@@ -113,13 +113,11 @@ def region_text(claim: Record) -> str:
 def numbers_of(claim: Record, again: Record) -> Record:
     """The numbers that a report has of a row."""
     exact = kind_of(claim) == "exact"
-    keys = {"region": region_text(claim), "source": claim["source"], "kind": kind_of(claim)}
-    numbers = {f"{claim['id']}.{key}": value for key, value in keys.items()}
-    for key in ("tail", "k", "detectable"):
-        numbers[f"{claim['id']}.{key}"] = again[key]
+    of_row = {"region": region_text(claim), "source": claim["source"], "kind": kind_of(claim)}
+    of_row |= {key: again[key] for key in ("tail", "k", "detectable")}
     if again["state"]:
-        looked = {"seeds": again["n"], "look": again["look"], "state": again["state"]}
-        numbers |= {f"{claim['id']}.{key}": value for key, value in looked.items()}
+        of_row |= {"seeds": again["n"], "look": again["look"], "state": again["state"]}
+    numbers = {f"{claim['id']}.{key}": value for key, value in of_row.items()}
     of_points = {"at-" + "-".join(point["at"].values()): point for point in again["scope"]}
     of_parts = {str(i): part for i, part in enumerate(again["parts"], start=1)}
     for key, row in {"": again, **of_parts, **of_points}.items():

@@ -122,7 +122,7 @@ class Activity:
 
     root: Path
     _plans: dict[Path, tuple[int, Plan]] = field(default_factory=dict)
-    _done: dict[Path, tuple[int, str, Job]] = field(default_factory=dict)
+    _done: dict[Path, tuple[float, str, Job]] = field(default_factory=dict)
 
     def read(self, study: str = "*", since: float | None = None) -> dict[str, list[Job]]:
         """The runs of every planned study, or of one, sorted by arm, variant and seeds.
@@ -222,15 +222,14 @@ class Activity:
         changed = _changed(folder / RUN)
         if changed is None:
             return None
-        stamp = int(changed * 1e9)
-        if self._done.get(folder, (0, ""))[:2] != (stamp, plan.key):
+        if self._done.get(folder, (0.0, ""))[:2] != (changed, plan.key):
             try:
                 run = read_run(folder, plan.key)
             except UserError:  # damaged, or of an older plan
                 return None
             reasons = tuple(f"seed {each.seed}: {each.reason}" for each in run.seeds if each.reason)
             job = Job(plan, folder, "done", sign=changed, failures=reasons)
-            self._done[folder] = stamp, plan.key, job
+            self._done[folder] = changed, plan.key, job
         return self._done[folder][2]
 
 
