@@ -24,14 +24,13 @@ from journeylab.records.runs import (
 )
 from journeylab.records.verdicts import Point, Registration
 from journeylab.reports.draw import draw_results
-from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.numbers import study_numbers
+from journeylab.reports.summary import JudgedStudy
 from journeylab.studies.exp5_ssm_bridge import figures
 from journeylab.studies.exp5_ssm_bridge.compute import compute
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Computation, Settings
 from journeylab.wording.queries import cited
-from journeylab.wording.rows import Part, Row, StudyRows
-from journeylab.wording.verdicts import TheoremText
+from journeylab.wording.rows import Part, Row, StudyRows, TheoremText
 
 from ..made import host_of
 
@@ -54,6 +53,7 @@ PROSE = """#let question(report) = [Does a native triple transfer to text?]
 def exact(identity: str, word: str | None, effect: float | None, **more: Any) -> Row:
     given: dict[str, Any] = {
         "theorem": "prop:ssm-bridge",
+        "known_theorem": THEOREMS.get(more.get("theorem", "prop:ssm-bridge")),
         "statement": f"The error of {identity} stays within 100·u·N·max‖R^±k‖².",
         "source": "corrected",
         "primary": word is not None,
@@ -78,6 +78,7 @@ def effect(identity: str, word: str | None, values: Sequence[float | None], **mo
     )
     given: dict[str, Any] = {
         "theorem": "prop:lis-union",
+        "known_theorem": THEOREMS["prop:lis-union"],
         "statement": statement,
         "source": "document",
         "primary": word is not None,
@@ -324,19 +325,20 @@ def evidence(
     assert results.verdicts is not None
     return [
         JudgedStudy(
-            verdicts=verdicts,
+            verdicts=verdicts.completed(
+                {
+                    row.id: Registration(
+                        exploratory=row.id == "exp7.4", remark=WHY * (row.id == "exp7.4")
+                    )
+                    for row in verdicts.verdicts
+                },
+                THEOREMS,
+            ),
             folder=path,
             content=read_json(path / "content.json"),
             numbers=read_json(path / "numbers.json"),
             records=ran,
-            registered={
-                row.id: Registration(
-                    exploratory=row.id == "exp7.4", remark=WHY * (row.id == "exp7.4")
-                )
-                for row in verdicts.verdicts
-            },
             register="fedcba9876543210",
-            theorems=THEOREMS,
         )
         for verdicts, path, ran in (
             (results.verdicts, drawn, once_records),

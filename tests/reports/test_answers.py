@@ -87,11 +87,8 @@ def test_another_result_is_named_and_not_answered_with_these_sentences(changed, 
 
 
 def test_exploratory_rows_and_quick_runs_have_no_authored_answer():
-    late = {REFUTED: Registration(exploratory=True)}
-    assert (
-        f"{REFUTED[3:]} was refuted and is exploratory"
-        in print_answer(answer(), recorded(STUDY), registered=late).note
-    )
+    late = recorded(STUDY).completed({REFUTED: Registration(exploratory=True)}, {})
+    assert f"{REFUTED[3:]} was refuted and is exploratory" in print_answer(answer(), late).note
     quick = recorded(STUDY).model_copy(update={"evidence": False})
     assert "no evidence" in print_answer(answer(), quick).text
 

@@ -12,7 +12,7 @@ from journeylab.records.round import (
     record_figures,
 )
 from journeylab.records.verdicts import Outcome
-from journeylab.reports import response
+from journeylab.reports.response.forms import plain_text, write_latex
 
 from .test_report import all_text
 from .test_response import described as response_of
@@ -154,12 +154,12 @@ def test_every_form_of_the_response_has_the_section_and_the_page(evidence, tmp_p
     review = reviewed(evidence, outcomes=changed, amendments=(amendment,), passages=passages)
     content = described(evidence, review)
     if form == "text":
-        text = response.plain_text(content, 100_000)
+        text = plain_text(content, 100_000)
         assert "sec:results (Section 2 “Results”, page 3, line 41)." in text
         return
     if form == "latex":
         with write_folder(tmp_path / "latex") as folder:
-            response.write_latex(content, evidence, folder)
+            write_latex(content, evidence, folder)
         written = (tmp_path / "latex/response.tex").read_text(encoding="ascii")
         assert r"\section{What moved since v1}" in written
         assert r"\input{tables/moved-exp7}" in written

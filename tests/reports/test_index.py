@@ -77,9 +77,9 @@ def changed(study, **more):
 
 def test_every_row_has_the_numbers_of_the_report_and_all_digits(page, evidence):
     rows = Reader(page).rows
-    verdicts = {row.id: (row, study) for study in evidence for row in study.verdicts.verdicts}
+    verdicts = {row.id: row for study in evidence for row in study.verdicts.verdicts}
     assert rows.keys() == verdicts.keys()
-    for name, (verdict, study) in verdicts.items():
+    for name, verdict in verdicts.items():
         attributes, text = rows[name]
         *numbers, n, failures, word = attributes["data-exact"].split(",")
         exact = [float(number) if number else None for number in numbers]
@@ -87,7 +87,7 @@ def test_every_row_has_the_numbers_of_the_report_and_all_digits(page, evidence):
         assert (int(n), int(failures)) == (verdict.n, verdict.failures)
         assert word == (verdict.verdict or "")
         assert f"{name} {'D' if verdict.source == 'document' else 'C'}" in text
-        front = front_row(verdict, study.registered)
+        front = front_row(verdict)
         for key in ("statement", "value", "claimed"):
             assert re.sub(r"\s+", " ", front[key]) in text
 
@@ -147,12 +147,12 @@ def test_hostile_text_is_text(evidence):
     _, trained = evidence
     first, *others = trained.verdicts.verdicts
     fields = ("theorem", "statement", "effect_text", "metric_label", "region_text", "cites")
-    more = {"withheld": bad, "notes": (bad,), "source": "document"}
+    more = {"withheld": bad, "notes": (bad,), "source": "document", "known_theorem": None}
+    more["registration"] = Registration(exploratory=True, remark=bad)
     spoilt = first.model_copy(update=dict.fromkeys(fields, bad) | more)
     study = changed(trained, verdicts=(spoilt, *others), exploratory=bad)._replace(
         content=dict.fromkeys(("title", "question"), bad),
         answer=PrintedAnswer(bad, bad),
-        registered=trained.registered | {first.id: Registration(exploratory=True, remark=bad)},
     )
     page = rendered([study])
     assert page.count("<script") == 1

@@ -27,7 +27,6 @@ from journeylab.wording.verdicts import headline
 
 from .conftest import (
     CITED,
-    THEOREMS,
     WHY,
     sequential_verdicts,
     trained_verdicts,
@@ -47,7 +46,7 @@ def exp5_prose():
 @pytest.fixture(scope="module")
 def pdf(trained, records, prose, tmp_path_factory):
     verdicts, content = trained
-    report = describe(verdicts, {}, content, records, {}, THEOREMS, plan_key=KEY)
+    report = describe(verdicts, {}, content, records, plan_key=KEY)
     path = tmp_path_factory.mktemp("typeset") / "exp7.pdf"
     compile_report(report, content, prose, path)
     return verdicts, report, path
@@ -58,7 +57,7 @@ def exp5_report(computed, once_records):
     """The report of exp5 as data; made again for every test."""
     results, folder = computed
     settings = results.settings.model_dump(mode="json")
-    return describe(results.verdicts, settings, folder, once_records, {}, THEOREMS, plan_key=KEY)
+    return describe(results.verdicts, settings, folder, once_records, plan_key=KEY)
 
 
 def text_of(path, layout):
@@ -142,7 +141,7 @@ def test_searches_say_what_they_tried_and_checks_of_code_stand_apart(
     }
     rows = tuple(row.model_copy(update=words.get(row.id, {})) for row in verdicts.verdicts)
     study = verdicts.model_copy(update={"verdicts": rows})
-    report = describe(study, {}, content, records, {}, THEOREMS, plan_key=KEY)
+    report = describe(study, {}, content, records, plan_key=KEY)
     compile_report(report, content, prose, tmp_path / "exp7.pdf")
     front = report["first_page"]
     shown = {row["id"]: row for theorem in front["theorems"] for row in theorem["rows"]}
@@ -207,7 +206,7 @@ def test_an_amended_study_prints_changes_citations_and_earlier_results(
             "verdicts": changed,
         }
     )
-    report = describe(amended, {}, content, records, {}, plan_key=KEY)
+    report = describe(amended, {}, content, records, plan_key=KEY)
     rows = {printed["id"]: printed for printed in report["verdicts"]}
     assert rows["exp7.1"]["before"] == "New in revision 2"
     assert rows["exp7.2"]["before"] == "Revision 1 (as 7.9): supported, 0.31 in [0.25, 0.4]"
@@ -219,7 +218,7 @@ def test_an_amended_study_prints_changes_citations_and_earlier_results(
     assert "Revision 1 (as 7.9): supported" in text
     assert "Document: section 4: native rows transfer" in text
     assert "New in revision 2" in text
-    plain_report = describe(verdicts, {}, content, records, {}, plan_key=KEY)
+    plain_report = describe(verdicts, {}, content, records, plan_key=KEY)
     assert not any(printed["before"] for printed in plain_report["verdicts"])
 
 
@@ -229,7 +228,7 @@ def test_the_method_names_its_intervals_and_why_nothing_is_judged(trained, recor
 
     def judging(*rows, **more):
         study = verdicts.model_copy(update={"verdicts": rows, **more})
-        return describe(study, {}, content, records, {}, plan_key=KEY)["judging"]
+        return describe(study, {}, content, records, plan_key=KEY)["judging"]
 
     median = verdicts.verdicts[1]
     solves = median.model_copy(
@@ -250,7 +249,7 @@ def test_the_method_names_its_intervals_and_why_nothing_is_judged(trained, recor
 
 def test_columns_of_claims_have_one_format(trained, exp5_report, records):
     verdicts, content = trained
-    report = describe(verdicts, {}, content, records, {}, plan_key=KEY)
+    report = describe(verdicts, {}, content, records, plan_key=KEY)
     printed = [row["effect"] for row in report["verdicts"]]
     printed += [part["effect"] for row in report["verdicts"] for part in row["parts"]]
     assert len({len(text.partition(".")[2]) for text in printed}) == 1
@@ -313,7 +312,7 @@ def test_a_theorem_that_goes_on_repeats_its_head_and_no_row_stands_alone(
     trained, records, prose, tmp_path
 ):
     verdicts, content = trained
-    report = describe(verdicts, {}, content, records, {}, THEOREMS, plan_key=KEY)
+    report = describe(verdicts, {}, content, records, plan_key=KEY)
     [theorem, *_] = report["first_page"]["theorems"]
 
     def shown(rows):
@@ -341,12 +340,14 @@ def test_no_name_of_the_configuration_is_printed(pdf, exp5_report):
 
 def test_a_note_is_printed_once_and_its_rows_bear_its_mark(trained, records, prose, tmp_path):
     verdicts, content = trained
-    late = {"exp7.3": Registration(exploratory=True, remark=WHY)}
     first, second, third, *others = verdicts.verdicts
     coarse = [row.model_copy(update={"notes": (COARSE,)}) for row in (second, third)]
     shut = others[0].model_copy(update={"verdict": None, "withheld": "“A” has not learned"})
+    coarse[1] = coarse[1].model_copy(
+        update={"registration": Registration(exploratory=True, remark=WHY)}
+    )
     noted = verdicts.model_copy(update={"verdicts": (first, *coarse, shut, *others[1:])})
-    report = describe(noted, {}, content, records, late, THEOREMS, plan_key=KEY)
+    report = describe(noted, {}, content, records, plan_key=KEY)
     theorems = report["first_page"]["theorems"]
     rows = {row["id"]: row for theorem in theorems for row in theorem["rows"]}
     assert [rows[f"7.{i}"]["marks"] for i in range(1, 5)] == ["", "a", "a, b", "c"]
@@ -461,7 +462,7 @@ def test_restored_runs_name_the_commit_and_processor_of_their_evidence(trained, 
     ]
 
     def restored(runs, **more):
-        report = describe(verdicts, {}, content, runs, {}, plan_key=KEY, **more)
+        report = describe(verdicts, {}, content, runs, plan_key=KEY, **more)
         return report["provenance"]["restored"]
 
     expected = f"1 of {len(records)} runs, from evidence of commit {commit}, processor A processor"
@@ -512,7 +513,7 @@ def test_the_figure_of_looks_stands_once_below_the_verdicts(records, prose, tmp_
     drawn = read_json(content / "content.json")
     drawn["figures"].append({"name": "looks", "caption": "How many seeds."})
     write_json(content / "content.json", drawn)
-    report = describe(looked, {}, content, records, {}, THEOREMS, plan_key=KEY)
+    report = describe(looked, {}, content, records, plan_key=KEY)
     rows = {row["id"]: row["end"] for row in report["verdicts"]}
     assert rows["exp7.2"] == f"look 2, 16 seeds, k = {looked.verdicts[1].k}"
     compile_report(report, content, prose, tmp_path / "exp7.pdf")

@@ -10,9 +10,9 @@ import pytest
 from journeylab.claims.response import ReviewPoint
 from journeylab.config import UserError
 from journeylab.records.files import sha256, write_folder
-from journeylab.reports import response
 from journeylab.reports.latex import escape
-from journeylab.reports.response import Question, describe_response, plain_text
+from journeylab.reports.response.describe import Question, describe_response, figure_files
+from journeylab.reports.response.forms import plain_text, write_archive, write_latex
 from journeylab.reports.typeset import compile_pdf
 from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers
 
@@ -67,7 +67,7 @@ def described(evidence, questions=QUESTIONS, **more):
 
 def typeset(content, evidence, output):
     """The response as a PDF; its path."""
-    files = response.figure_files(content, evidence)
+    files = figure_files(content, evidence)
     compile_pdf("response", content, files, output, "response.typ")
     return output
 
@@ -115,7 +115,7 @@ def test_a_study_newer_than_its_evidence_is_named_in_every_form(evidence, tmp_pa
     found = described(evidence, moved_on=[line])
     assert plain_text(found, 10_000).count(f"{line}.") == 2  # for each reviewer
     with write_folder(tmp_path / "latex") as folder:
-        response.write_latex(found, evidence, folder)
+        write_latex(found, evidence, folder)
     assert rf"\textbf{{{escape(line)}.}}" in (tmp_path / "latex/response.tex").read_text()
     assert "exp9 is not drawn" in all_text(typeset(found, evidence, tmp_path / "response.pdf"))
 
@@ -190,8 +190,8 @@ def test_the_pdf_prints_every_number_and_is_byte_stable(response_data, evidence,
 def test_the_archive_is_the_same_for_the_same_files(response_data, evidence, tmp_path):
     for name in ("one", "two"):
         with write_folder(tmp_path / name) as folder:
-            response.write_latex(response_data, evidence, folder)
-        response.write_archive(tmp_path / name, tmp_path / f"{name}.tar.gz")
+            write_latex(response_data, evidence, folder)
+        write_archive(tmp_path / name, tmp_path / f"{name}.tar.gz")
     assert sha256(tmp_path / "one.tar.gz") == sha256(tmp_path / "two.tar.gz")
     with tarfile.open(tmp_path / "one.tar.gz") as archive:
         names = archive.getnames()
@@ -246,8 +246,8 @@ def test_how_settings_were_searched_is_said_of_every_trained_study(evidence, tab
 )
 def test_the_archive_compiles_elsewhere(response_data, evidence, tmp_path):
     with write_folder(tmp_path / "latex") as folder:
-        response.write_latex(response_data, evidence, folder)
-    response.write_archive(tmp_path / "latex", tmp_path / "response.tar.gz")
+        write_latex(response_data, evidence, folder)
+    write_archive(tmp_path / "latex", tmp_path / "response.tar.gz")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     subprocess.run(["tar", "-xzf", tmp_path / "response.tar.gz", "-C", elsewhere], check=True)

@@ -20,13 +20,12 @@ from journeylab.wording.verdicts import (
     meaning,
     measured_text,
     opening,
-    outcome,
     registration_lines,
     searched,
     seed_numbers,
 )
 
-from .conftest import THEOREMS, WHY, effect, exact, sequential_verdicts, trained_verdicts
+from .conftest import WHY, effect, exact, sequential_verdicts, trained_verdicts
 
 VALUES = [0.1] * 12
 GATE = "“B” fails its gate (accuracy): its median is 0.25, needed is 0.95"
@@ -42,8 +41,7 @@ def certificate(name: str, word: str, source: str):
 
 
 def study(*verdicts, **more: Any) -> StudyRows:
-    given = trained_verdicts(evidence=True).model_copy(update={"verdicts": verdicts, **more})
-    return StudyRows.model_validate(given.model_dump())
+    return trained_verdicts(evidence=True).model_copy(update={"verdicts": verdicts, **more})
 
 
 @pytest.mark.parametrize(
@@ -96,7 +94,7 @@ def test_outcomes_stand_by_theorem_under_its_printed_name():
         certificate("exp7.3", "supported", "document"),
         certificate("exp7.4", "refuted", "corrected"),
     )
-    assert meaning(study(*rows), THEOREMS) == (
+    assert meaning(study(*rows)) == (
         "Union of formats: the document's claim is refuted; the corrected claim is supported. "
         "thm:b: the document's claim is supported; the corrected claim is refuted."
     )
@@ -149,10 +147,10 @@ def test_an_earlier_verdict_has_the_words_of_the_row_that_continues_it():
 
 
 def test_an_unregistered_verdict_counts_as_exploratory():
-    rows = (row("exp7.1", "supported"), row("exp7.2", "supported"))
-    registered = {"exp7.1": BEFORE, "exp7.2": LATE}
-    assert [outcome(verdict, registered) for verdict in rows] == ["supported", "exploratory"]
-    assert "one is supported and one is exploratory" in meaning(study(*rows), {}, registered)
+    rows = [row("exp7.1", "supported", registration=BEFORE)]
+    rows.append(row("exp7.2", "supported", registration=LATE))
+    assert [verdict.outcome for verdict in rows] == ["supported", "exploratory"]
+    assert "one is supported and one is exploratory" in meaning(study(*rows))
 
 
 def test_a_quick_run_finds_nothing():
@@ -160,7 +158,7 @@ def test_a_quick_run_finds_nothing():
     text = meaning(quick)
     assert "no evidence" in text
     assert "supported" not in text
-    assert certainty(quick, {}, failed=0, trained=2).startswith("Not at all")
+    assert certainty(quick, failed=0, trained=2).startswith("Not at all")
 
 
 def test_an_exploratory_study_says_why_and_counts_its_certificates():
@@ -184,7 +182,7 @@ def test_certainty_names_seeds_errors_certificates_registration_and_failures():
         certificate("exp7.3", "supported", "document"),
     )
     registered = {f"exp7.{i}": BEFORE for i in (1, 2, 3)}
-    text = certainty(study(*rows), registered, failed=2, trained=1048)
+    text = certainty(study(*rows).completed(registered, {}), failed=2, trained=1048)
     assert text == (
         "Claims over seeds rest on 12 to 30 seeds each; the probability that any verdict of this "
         "study is wrong about the population median in its setting is at most 0.05. One claim is "
@@ -192,19 +190,20 @@ def test_certainty_names_seeds_errors_certificates_registration_and_failures():
         "chance. All claims were registered before the runs. 2 of 1\u202f048 trained seeds failed "
         "and count against both answers."
     )
-    late = certainty(study(*rows), registered | {"exp7.2": LATE}, failed=0, trained=0)
+    registered["exp7.2"] = LATE
+    late = certainty(study(*rows).completed(registered, {}), failed=0, trained=0)
     assert "Two of three claims were registered before their runs; 7.2 is exploratory." in late
-    exact_only = certainty(study(rows[2]), {}, failed=0, trained=0)
+    exact_only = certainty(study(rows[2]), failed=0, trained=0)
     assert exact_only.startswith("Every claim is exact: the worst of all cases decides")
     assert "seeds" not in exact_only
 
 
 def test_registration_is_said_once_where_it_is_the_same():
-    rows = (row("exp7.1", "supported"), row("exp7.2", "refuted"))
-    same = dict.fromkeys(("exp7.1", "exp7.2"), BEFORE)
-    [line] = registration_lines(study(*rows), same)
+    first, second = row("exp7.1", "supported", registration=BEFORE), row("exp7.2", "refuted")
+    same, late = (second.model_copy(update={"registration": of}) for of in (BEFORE, LATE))
+    [line] = registration_lines(study(first, same))
     assert line == "All judged claims: registered before these runs."
-    lines = registration_lines(study(*rows), same | {"exp7.2": LATE})
+    lines = registration_lines(study(first, late))
     assert lines == ["7.1: registered before these runs.", f"7.2: exploratory: {WHY}."]
 
 
@@ -224,10 +223,10 @@ def test_a_metric_is_named_once():
 def test_an_explanation_has_the_printed_numbers_the_verdict_and_every_note(trained):
     study, _ = trained
     for verdict in study.verdicts:
-        lines = list(explanation(verdict, study, THEOREMS))
+        lines = list(explanation(verdict, study))
         text = "\n".join(lines)
         assert lines[1] == verdict.statement
-        assert f"  verdict: {outcome(verdict, {})}" in lines
+        assert f"  verdict: {verdict.word}" in lines
         assert all(note in text for note in verdict.notes)
         assert ("Union of formats, prop:lis-union" in text) == (verdict.kind != "exact")
         if verdict.kind != "exact":
@@ -243,7 +242,7 @@ def test_an_explanation_of_solving_seeds_speaks_of_shares(trained):
     solving = {"region": Region(solves={"at_least": 0.99}), "region_text": "solved", "k": 2}
     known = next(row for row in study.verdicts if row.kind != "exact" and not row.parts)
     update = {**solving, "effect": 1.0, "detectable": 0.93, "tail": 0.01}
-    text = "\n".join(explanation(known.model_copy(update=update), study, THEOREMS))
+    text = "\n".join(explanation(known.model_copy(update=update), study))
     assert "solving share: 1" in text
     assert "test: the Clopper–Pearson interval is compared with ½" in text
     assert "0.93 as probability that a seed solves it" in text
@@ -262,4 +261,4 @@ def test_the_seeds_of_sequential_looks_are_a_range_where_rows_differ():
     assert seed_numbers(looked) == "12 to 36"
     assert seed_numbers(looked, looked.verdicts[1:2]) == "16"
     assert seed_numbers(trained_verdicts(evidence=True)) == "12"
-    assert "rest on 12 to 36 seeds each" in certainty(looked, {}, failed=0, trained=0)
+    assert "rest on 12 to 36 seeds each" in certainty(looked, failed=0, trained=0)

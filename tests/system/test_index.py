@@ -13,9 +13,8 @@ from journeylab.records.files import sha256
 from journeylab.records.verdicts import Registration
 from journeylab.reports.answers import PrintedAnswer
 from journeylab.reports.index import render
-from journeylab.reports.judged import JudgedStudy
-from journeylab.wording.rows import StudyRows
-from journeylab.wording.verdicts import TheoremText, outcome
+from journeylab.reports.summary import JudgedStudy
+from journeylab.wording.rows import StudyRows, TheoremText
 
 from ..reports import conftest as made
 
@@ -68,19 +67,15 @@ def study_of(name, claims, rng):
     judged = StudyRows(
         study=name, scale="default", seeds=12, evidence=True, alpha=0.05, M=15, verdicts=verdicts
     )
+    named = TheoremText("Theorem on permutation-invariant repositories", "It says so.")
     return JudgedStudy(
-        verdicts=judged,
+        verdicts=judged.completed(registered, {row.theorem: named for row in verdicts}),
         folder=Path(name),
         content={"title": f"The study {name}", "question": "Does it?"},
         answer=PrintedAnswer("It does.", "It was another result."),
         numbers={},
         records=(),
-        registered=registered,
         register="",
-        theorems={
-            row.theorem: TheoremText("Theorem on permutation-invariant repositories", "It says so.")
-            for row in verdicts
-        },
     )
 
 
@@ -133,19 +128,19 @@ def choose(page, **fields):
         )
 
 
-def word_of(verdict, study):
-    return outcome(verdict, study.registered) if verdict.primary else "secondary"
+def word_of(verdict):
+    return verdict.outcome if verdict.primary else "secondary"
 
 
 FILTERS = [
-    ({"verdict": "refuted"}, lambda row, study: word_of(row, study) == "refuted"),
-    ({"verdict": "holds"}, lambda row, study: word_of(row, study) == "holds"),
+    ({"verdict": "refuted"}, lambda row, study: word_of(row) == "refuted"),
+    ({"verdict": "holds"}, lambda row, study: word_of(row) == "holds"),
     ({"theorem": "thm:coupling"}, lambda row, study: row.theorem == "thm:coupling"),
     ({"study": "exp7"}, lambda row, study: study.verdicts.study == "exp7"),
     ({"text": "WORST length"}, lambda row, study: "worst length" in row.statement),
     (
         {"verdict": "exploratory", "text": "judged otherwise"},
-        lambda row, study: word_of(row, study) == "exploratory",
+        lambda row, study: word_of(row) == "exploratory",
     ),
 ]
 

@@ -33,30 +33,29 @@ def explain(
     if not output_path(root, "judge", study=study).exists():
         recorded = results.reference_rows(study, register)
     verdicts = recorded or results.read_rows(root, study, register)
+    records = [] if recorded else list(results.judged_records(root, verdicts))
+    states = {} if recorded else results.current_registrations(root, study, register, records)
+    verdicts = verdicts.completed(states, results.printed_theorems())
     row = next((row for row in verdicts.verdicts if row.id == name), None)
     if row is None:
         raise UserError(f"{name} has no verdict yet; `make {study}` judges it")
-    if recorded:
-        states, sources = {}, [results.RECORDED]
-    else:
-        records = list(results.judged_records(root, verdicts))
-        states = results.current_registrations(root, study, register, records)
-        sources = [f"registration: {states[name].text}"]
+    sources = [results.RECORDED]
+    if row.registration:
+        sources = [f"registration: {row.registration.text}"]
         sources += _sources(root, row, verdicts, records, register, hashes=hashes)
-    theorems = results.printed_theorems()
-    answer = results.answer_text(verdicts, states, theorems)
+    answer = results.answer_text(verdicts)
     if json:
         results.print_json(
             "explain",
             claim=row,
             word=row.word,
-            registration=states.get(name),
+            registration=row.registration,
             answer=answer,
             sources=sources,
         )
         return
     answer = f"answer of {study}: {answer}"
-    for line in (*explanation(row, verdicts, theorems), "", answer, "", *sources):
+    for line in (*explanation(row, verdicts), "", answer, "", *sources):
         typer.echo(line)
 
 

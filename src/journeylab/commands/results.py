@@ -21,8 +21,7 @@ from journeylab.records.runs import RunHost, RunRecord, find_runs, read_host, re
 from journeylab.records.stages import output_path
 from journeylab.records.verdicts import Registration, StudyVerdicts
 from journeylab.reports.answers import print_answer, read_answer
-from journeylab.wording.rows import StudyRows, in_words, recorded_rows
-from journeylab.wording.verdicts import TheoremText, theorem_texts
+from journeylab.wording.rows import StudyRows, TheoremText, in_words, recorded_rows, theorem_texts
 from journeylab.workflow.planning import WorkflowPlan
 
 ROOT = typer.Option(help="Folder with results/ and reports/.")
@@ -87,14 +86,9 @@ def reference_rows(study: str, register: Register) -> StudyRows | None:
     return recorded_rows(known, claims, printed.labels, printed.arms)
 
 
-def answer_text(
-    rows: StudyRows,
-    registered: Mapping[str, Registration],
-    theorems: Mapping[str, TheoremText],
-) -> str:
+def answer_text(rows: StudyRows) -> str:
     """The answer to the question of a study, behind a note if it is not its author's."""
-    authored = read_answer(study_folder(rows.study))
-    answer = print_answer(authored, rows, theorems, registered)
+    answer = print_answer(read_answer(study_folder(rows.study)), rows)
     return " ".join(filter(None, (answer.note, answer.text)))
 
 

@@ -11,11 +11,10 @@ from journeylab.catalogue import printed_names
 from journeylab.claims.schema import Register
 from journeylab.commands import results
 from journeylab.config import UserError
-from journeylab.records.verdicts import Registration
 from journeylab.reports.summary import HEAD, TheoremCounts, count_outcomes
 from journeylab.wording.placeholders import UNJUDGED
-from journeylab.wording.rows import StudyRows
-from journeylab.wording.verdicts import capital, checks_text, outcome
+from journeylab.wording.rows import StudyRows, TheoremText
+from journeylab.wording.verdicts import capital, checks_text
 
 Part = Literal["answers", "theorems"]
 
@@ -29,41 +28,30 @@ def status(
 ) -> None:
     """Show the answer of every study, and count its verdicts by theorem."""
     register = results.current_register()
-    known = [] if reference else list(_of_results(root, register))
-    if recorded := not known:
+    theorems = results.printed_theorems()
+    known = [] if reference else list(_of_results(root, register, theorems))
+    recorded = not known
+    if not known:
         rows_of = (results.reference_rows(study, register) for study in register.studies)
-        known = [(rows, {}) for rows in rows_of if rows]
+        known = [rows.completed({}, theorems) for rows in rows_of if rows]
         if not reference:
             typer.echo(results.RECORDED, err=True)
     if not known:
         raise UserError(
             f"{results.REFERENCES}: no verdicts of this register; `make all` makes them"
         )
-    theorems, judged, outcomes = results.printed_theorems(), {}, []
-    for rows, registered in known:
-        words = [(row, outcome(row, registered)) for row in rows.judged]
-        claims = [{"id": row.id, "outcome": word} for row, word in words]
-        answer = results.answer_text(rows, registered, theorems)
-        judged[rows.study] = _study(rows.study, answer, claims)
-        outcomes += words
-    groups = count_outcomes(outcomes, theorems)
+    judged = {of["study"]: of for of in _studies(known)}
     names = register.studies if recorded else judged
     studies = [judged.get(study) or _study(study, f"{capital(UNJUDGED)}.", []) for study in names]
     if json:
-        results.print_json("status", studies=studies, theorems=list(map(_counted, groups)))
+        results.print_json("status", studies=studies, theorems=_counted(known))
         return
     if only != "theorems":
         typer.echo("\n".join(_answers(studies, markdown=markdown)))
     if only is None:
         typer.echo()
     if only != "answers":
-        lines = [
-            (group.name, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
-            for group in groups
-        ]
-        typer.echo(results.printed_table((*HEAD, "Studies"), lines, markdown=markdown))
-        if checks := checks_text([row for rows, _ in known for row in rows.checks]):
-            typer.echo(f"\n{checks}")
+        typer.echo("\n".join(_theorems(known, markdown=markdown)))
 
 
 def _answers(studies: list[dict[str, Any]], *, markdown: bool) -> Iterator[str]:
@@ -86,21 +74,48 @@ def _study(study: str, answer: str, claims: list[dict[str, str]]) -> dict[str, A
     return {"study": study, **named, "answer": answer, "claims": claims}
 
 
-def _counted(group: TheoremCounts) -> dict[str, Any]:
-    """The counts of a theorem as ``--json`` prints them."""
+def _studies(known: list[StudyRows]) -> Iterator[dict[str, Any]]:
+    """Every study with results."""
+    for rows in known:
+        claims = [{"id": row.id, "outcome": row.outcome} for row in rows.judged]
+        yield _study(rows.study, results.answer_text(rows), claims)
+
+
+def _counted(known: list[StudyRows]) -> list[dict[str, Any]]:
+    """The counts by theorem as ``--json`` prints them."""
     columns = ("document", "corrected", "certificates")
-    cells = {name: dict(cell) for name, cell in zip(columns, group.cells, strict=True)}
-    return {"theorem": group.label, "name": group.name, "studies": group.studies, **cells}
+    return [
+        {"theorem": group.label, "name": group.name, "studies": group.studies}
+        | {name: dict(cell) for name, cell in zip(columns, group.cells, strict=True)}
+        for group in _groups(known)
+    ]
+
+
+def _groups(known: list[StudyRows]) -> list[TheoremCounts]:
+    return count_outcomes(row for rows in known for row in rows.judged)
+
+
+def _theorems(known: list[StudyRows], *, markdown: bool) -> Iterator[str]:
+    """The counts of outcomes by theorem, and the checks of code apart."""
+    lines = [
+        (group.name, *(_counts(cell) for cell in group.cells), ", ".join(group.studies))
+        for group in _groups(known)
+    ]
+    yield results.printed_table((*HEAD, "Studies"), lines, markdown=markdown)
+    if checks := checks_text([row for rows in known for row in rows.checks]):
+        yield ""
+        yield checks
 
 
 def _of_results(
-    root: Path, register: Register
-) -> Iterator[tuple[StudyRows, Mapping[str, Registration]]]:
+    root: Path, register: Register, theorems: Mapping[str, TheoremText]
+) -> Iterator[StudyRows]:
     """The rows of all results, with their registrations."""
     for study in results.judged_studies(root):
         verdicts = results.read_rows(root, study, register)
         records = results.judged_records(root, verdicts)
-        yield verdicts, results.current_registrations(root, study, register, records)
+        registered = results.current_registrations(root, study, register, records)
+        yield verdicts.completed(registered, theorems)
 
 
 def _counts(cell: tuple[tuple[str, int], ...]) -> str:

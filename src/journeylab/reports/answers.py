@@ -8,17 +8,15 @@ differs, they print generated sentences instead, and say so.
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, NamedTuple, Self
 
 from pydantic import PositiveInt, StringConstraints, model_validator
 
 from journeylab.config import Frozen, UserError, build, check_known, read_yaml
-from journeylab.records.verdicts import Registration
 from journeylab.reports.numbers import study_numbers
 from journeylab.wording.placeholders import PLACEHOLDER, fill, print_all
 from journeylab.wording.rows import StudyRows
-from journeylab.wording.verdicts import OUTCOMES, TheoremText, listed, meaning, outcome
+from journeylab.wording.verdicts import OUTCOMES, listed, meaning
 
 FILE = "answer.yaml"
 WORDS = 60
@@ -82,26 +80,21 @@ def read_answer(folder: Path) -> Answer | None:
     return answer
 
 
-def print_answer(
-    answer: Answer | None,
-    study: StudyRows,
-    theorems: Mapping[str, TheoremText] = MappingProxyType({}),
-    registered: Mapping[str, Registration] = MappingProxyType({}),
-) -> PrintedAnswer:
+def print_answer(answer: Answer | None, study: StudyRows) -> PrintedAnswer:
     """The author's answer with its numbers, or a generated one if verdicts are not as it says."""
     if answer is None or not study.evidence:
-        return PrintedAnswer(meaning(study, theorems, registered))
-    if changed := _changes(answer, study, registered):
-        return PrintedAnswer(meaning(study, theorems, registered), STALE.format(listed(changed)))
+        return PrintedAnswer(meaning(study))
+    if changed := _changes(answer, study):
+        return PrintedAnswer(meaning(study), STALE.format(listed(changed)))
     numbers = {study.study: print_all(study, study_numbers(study, {}))}
     return PrintedAnswer(fill(answer.text, numbers, f"{FILE} of {study.study}: text"))
 
 
-def _changes(answer: Answer, study: StudyRows, registered: Mapping[str, Registration]) -> list[str]:
+def _changes(answer: Answer, study: StudyRows) -> list[str]:
     revision = answer.written_for[_REVISION]
     if revision != study.revision:
         return [f"revision {revision}, and this is revision {study.revision}"]
-    return differing(answer.words, {row.id: outcome(row, registered) for row in study.verdicts})
+    return differing(answer.words, {row.id: row.outcome for row in study.verdicts})
 
 
 def differing(written_for: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

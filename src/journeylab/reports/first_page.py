@@ -5,21 +5,17 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
-from journeylab.records.verdicts import Registration
 from journeylab.reports.answers import PrintedAnswer
 from journeylab.reports.forest import WIDTH, strip
 from journeylab.wording.numbers import value_text
 from journeylab.wording.rows import DECIDED, Row, StudyRows
 from journeylab.wording.verdicts import (
     SYMBOLS,
-    TheoremText,
     certainty,
     checks_text,
     grouped,
-    outcome,
     searched,
     source_letter,
-    theorem_text,
 )
 
 _SENTENCE_END = re.compile(r"(?<=[\w)”%])\.(?= [^a-z])")
@@ -28,8 +24,6 @@ _SENTENCE_END = re.compile(r"(?<=[\w)”%])\.(?= [^a-z])")
 def first_page(
     study: StudyRows,
     drawn: Mapping[str, Any],
-    registered: Mapping[str, Registration],
-    theorems: Mapping[str, TheoremText],
     answer: PrintedAnswer,
     *,
     failed: int,
@@ -40,21 +34,21 @@ def first_page(
     ``failed`` of ``trained`` seeds have no result.
     """
     judged = study.judged
-    texts, marks = row_marks(study, registered)
+    texts, marks = row_marks(study)
     figures = drawn["figures"]
     return {
         "question": drawn["question"],
         "answer": answer._asdict(),
-        "certainty": certainty(study, registered, failed=failed, trained=trained),
+        "certainty": certainty(study, failed=failed, trained=trained),
         "figure": {"name": figures[0]["name"], "caption": first_sentence(figures[0]["caption"])}
         if figures
         else None,
         "width": WIDTH,
         "theorems": [
-            theorem_text(label, theorems)._asdict()
+            rows[0].about._asdict()
             | {
-                "label": label if label in theorems else "",
-                "rows": [front_row(row, registered, marks[row.id]) for row in rows],
+                "label": label if rows[0].known_theorem else "",
+                "rows": [front_row(row, marks[row.id]) for row in rows],
             }
             for label, rows in grouped((row.theorem, row) for row in judged).items()
         ],
@@ -68,22 +62,20 @@ def first_sentence(caption: str) -> str:
     return _SENTENCE_END.split(caption, maxsplit=1)[0].removesuffix(".") + "."
 
 
-def row_marks(
-    study: StudyRows, registered: Mapping[str, Registration]
-) -> tuple[dict[str, str], dict[str, str]]:
+def row_marks(study: StudyRows) -> tuple[dict[str, str], dict[str, str]]:
     """The notes of the judged rows, each once by its mark, and the marks of every row."""
     judged = study.judged
-    texts = dict.fromkeys(text for row in judged for text in notes(row, registered))
+    texts = dict.fromkeys(text for row in judged for text in notes(row))
     marks = {text: _mark(i) for i, text in enumerate(texts)}
     return (
         {mark: text for text, mark in marks.items()},
-        {row.id: ", ".join(marks[text] for text in notes(row, registered)) for row in judged},
+        {row.id: ", ".join(marks[text] for text in notes(row)) for row in judged},
     )
 
 
-def front_row(row: Row, registered: Mapping[str, Registration], marks: str = "") -> dict[str, Any]:
+def front_row(row: Row, marks: str = "") -> dict[str, Any]:
     """What the first page prints of a row; ``marks`` are those of its notes."""
-    word = outcome(row, registered)
+    word = row.outcome
     return {
         "id": row.id.removeprefix("exp"),
         "source": source_letter(row),
@@ -99,12 +91,12 @@ def front_row(row: Row, registered: Mapping[str, Registration], marks: str = "")
     }
 
 
-def notes(row: Row, registered: Mapping[str, Registration]) -> list[str]:
+def notes(row: Row) -> list[str]:
     """Why a row is withheld, undecided or exploratory, and other notes of the judge."""
     said = [note for note in row.notes if not note.startswith(DECIDED)]
     texts = [*([f"withheld: {row.withheld}"] if row.withheld else []), *said]
-    if outcome(row, registered) == "exploratory":
-        texts.append(f"{registered[row.id].text}; judged {row.word}")
+    if row.registration and row.outcome == "exploratory":
+        texts.append(f"{row.registration.text}; judged {row.word}")
     return texts
 
 

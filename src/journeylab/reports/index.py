@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from journeylab.reports.first_page import front_row, notes
-from journeylab.reports.judged import JudgedStudy
+from journeylab.reports.summary import JudgedStudy
 from journeylab.reports.typeset import printed_rows
 from journeylab.wording.rows import Row
 from journeylab.wording.typography import plain
@@ -18,10 +18,8 @@ from journeylab.wording.verdicts import (
     capital,
     grouped,
     measured_text,
-    outcome,
     searched,
     seed_numbers,
-    theorem_text,
 )
 
 
@@ -70,24 +68,23 @@ def _study(study: JudgedStudy) -> dict[str, Any]:
         "alpha": plain(verdicts.alpha) if verdicts.M else "",
         "exploratory": verdicts.exploratory,
         "sections": [name for name, rows in printed_rows(verdicts).items() if rows],
-        "judged": _groups(verdicts.judged, study),
-        "checks": _groups(verdicts.checks, study),
-        "secondary": _groups([row for row in verdicts.verdicts if not row.primary], study),
+        "judged": _groups(verdicts.judged),
+        "checks": _groups(verdicts.checks),
+        "secondary": _groups([row for row in verdicts.verdicts if not row.primary]),
     }
 
 
-def _groups(rows: Sequence[Row], study: JudgedStudy) -> list[dict[str, Any]]:
+def _groups(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """The rows of each theorem, as on the first page of the report."""
     return [
-        theorem_text(label, study.theorems)._asdict()
-        | {"label": label, "rows": [_row(row, study) for row in about]}
-        for label, about in grouped((row.theorem, row) for row in rows).items()
+        rows[0].about._asdict() | {"label": label, "rows": list(map(_row, rows))}
+        for label, rows in grouped((row.theorem, row) for row in rows).items()
     ]
 
 
-def _row(row: Row, study: JudgedStudy) -> dict[str, Any]:
+def _row(row: Row) -> dict[str, Any]:
     measured = measured_text(row)
-    remarks = [*([measured] if measured != row.statement else []), *notes(row, study.registered)]
+    remarks = [*([measured] if measured != row.statement else []), *notes(row)]
     unit = "case" if row.kind == "exact" else "seed"
     tried = searched(row)
     counted = (
@@ -96,9 +93,9 @@ def _row(row: Row, study: JudgedStudy) -> dict[str, Any]:
         f"tried: {tried}" if tried else "",
     )
     exact = (row.effect, row.low, row.high, row.n, row.failures, row.verdict)
-    return front_row(row, study.registered) | {
+    return front_row(row) | {
         "verdict": row,
-        "outcome": outcome(row, study.registered) if row.primary else "secondary",
+        "outcome": row.outcome if row.primary else "secondary",
         "remarks": " ".join(f"{capital(text)}." for text in remarks),
         "counted": ", ".join(filter(None, counted)),
         # all digits, for programs

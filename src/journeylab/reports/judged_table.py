@@ -28,14 +28,14 @@ def write_page(study: StudyRows, remarks: Sequence[str], folder: Path) -> None:
             save(_figure(drawn), folder / "figure.pdf")
     with write_atomic(folder / "numbers.tex") as partial:
         partial.write_text(latex_macros(study_numbers(study, {})), encoding="utf-8")
-    notes, marks = row_marks(study, {})
+    notes, marks = row_marks(study)
     page = {
         "study": study.study,
         "headline": headline(study.judged),
-        "certainty": certainty(study, {}, failed=0, trained=0),
+        "certainty": certainty(study, failed=0, trained=0),
         "remarks": remarks,
         "width": WIDTH,
-        "rows": [front_row(row, {}, marks[row.id]) | {"source": ""} for row in study.judged],
+        "rows": [front_row(row, marks[row.id]) | {"source": ""} for row in study.judged],
         "notes": [{"mark": mark, "text": text} for mark, text in notes.items()],
     }
     compile_pdf("judged", page, {}, folder / "page.pdf", "page.pdf")

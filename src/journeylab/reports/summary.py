@@ -1,12 +1,13 @@
-"""The theorems at a glance: the counts of outcomes of each, certificates apart."""
+"""What reports read of several studies, and the counts of their outcomes by theorem."""
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from journeylab.claims.schema import Claim
-from journeylab.wording.rows import Row
-from journeylab.wording.verdicts import OUTCOMES, TheoremText, grouped, theorem_text
+from journeylab.records.runs import RunHost, RunRecord
+from journeylab.reports.answers import PrintedAnswer
+from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.verdicts import OUTCOMES, grouped
 
 HEAD = ("Theorem", "Document’s, over seeds", "Corrected, over seeds", "Certificates")
 NOTES = (
@@ -15,8 +16,25 @@ NOTES = (
 )
 
 
-Judged = tuple[Claim | Row, str]
-"""A judged row of the register, and its verdict, or the word for why there is none."""
+class JudgedStudy(NamedTuple):
+    """A study: its verdicts, figures and runs.
+
+    ``folder`` holds its figures and tables; ``content`` and ``numbers`` are content.json and
+    numbers.json of that folder. ``register`` is a hash of the study's rows as they are judged.
+    """
+
+    verdicts: StudyRows
+    folder: Path
+    content: Mapping[str, Any]
+    numbers: Mapping[str, Any]
+    records: Sequence[tuple[RunRecord, RunHost]]
+    register: str
+    answer: PrintedAnswer = PrintedAnswer("")
+
+    @property
+    def study(self) -> str:
+        """The study's id."""
+        return self.verdicts.study
 
 
 class TheoremCounts(NamedTuple):
@@ -28,25 +46,23 @@ class TheoremCounts(NamedTuple):
     studies: tuple[str, ...]
 
 
-def count_outcomes(
-    rows: Sequence[Judged], theorems: Mapping[str, TheoremText] = MappingProxyType({})
-) -> list[TheoremCounts]:
+def count_outcomes(rows: Iterable[Row]) -> list[TheoremCounts]:
     """Every theorem of the rows, in their order; one without a text is named by its label.
 
     Checks of code are not counted.
     """
     counted = []
-    by_theorem = grouped((row.theorem, (row, word)) for row, word in rows if row.form != "check")
+    by_theorem = grouped((row.theorem, row) for row in rows if not row.is_check)
     for label, about in by_theorem.items():
-        seeds = [(row, word) for row, word in about if row.kind != "exact"]
+        seeds = [row for row in about if row.kind != "exact"]
         groups = (
-            [word for row, word in seeds if row.source == "document"],
-            [word for row, word in seeds if row.source != "document"],
-            [word for row, word in about if row.kind == "exact"],
+            [row.outcome for row in seeds if row.source == "document"],
+            [row.outcome for row in seeds if row.source != "document"],
+            [row.outcome for row in about if row.kind == "exact"],
         )
-        studies = dict.fromkeys(row.id.partition(".")[0] for row, _ in about)
-        name = theorem_text(label, theorems).name
-        counted.append(TheoremCounts(label, name, tuple(map(_count, groups)), tuple(studies)))
+        studies = dict.fromkeys(row.id.partition(".")[0] for row in about)
+        cells = tuple(map(_count, groups))
+        counted.append(TheoremCounts(label, about[0].about.name, cells, tuple(studies)))
     return counted
 
 

@@ -13,7 +13,7 @@ from journeylab.wording.names import StudyNames
 from journeylab.wording.numbers import extreme_text, places, printed_numbers
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.typography import plain, short
-from journeylab.wording.verdicts import grouped, outcome, seed_numbers, source_letter
+from journeylab.wording.verdicts import grouped, seed_numbers, source_letter
 
 _CODE = "Checks of code, in no count of verdicts."
 _SECONDARY = "Secondary measurements, without verdicts."
@@ -129,7 +129,7 @@ def _effects(verdicts: Sequence[Row]) -> pd.DataFrame:
             "Claimed": verdict.region_text,
         }
         settled = " (settled)" if verdict.state == "settled" else ""
-        judged = {"Verdict": outcome(verdict, {}) + settled} if verdict.primary else {}
+        judged = {"Verdict": verdict.word + settled} if verdict.primary else {}
         rows.append(row | judged)
     return pd.DataFrame(rows)
 
@@ -143,7 +143,7 @@ def _exact(verdicts: Sequence[Row]) -> pd.DataFrame:
             "Value": extreme_text(verdict),
             "Claimed": verdict.region_text,
             "Cases": plain(verdict.n),
-            "Verdict": outcome(verdict, {}) if verdict.primary else "secondary",
+            "Verdict": verdict.word if verdict.primary else "secondary",
         }
         for verdict in verdicts
     )

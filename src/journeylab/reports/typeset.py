@@ -14,7 +14,7 @@ import pandas as pd
 from journeylab.config import UserError, canonical
 from journeylab.records.files import BLANK, read_json, seal, write_atomic, write_json
 from journeylab.records.runs import RunHost, RunRecord
-from journeylab.records.verdicts import Estimate, Registration
+from journeylab.records.verdicts import Estimate
 from journeylab.reports.answers import Answer, print_answer
 from journeylab.reports.first_page import first_page, row_marks
 from journeylab.reports.numbers import with_own_keys
@@ -25,14 +25,11 @@ from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.typography import in_form, plain
 from journeylab.wording.verdicts import (
     SYMBOLS,
-    TheoremText,
     earlier_text,
     measured_text,
-    outcome,
     registration_lines,
     seed_numbers,
     source_letter,
-    theorem_text,
 )
 
 STAMP = "quick run – not evidence"
@@ -43,8 +40,6 @@ def describe(
     settings: Mapping[str, Any],
     content: Path,
     records: Sequence[tuple[RunRecord, RunHost]],
-    registered: Mapping[str, Registration],
-    theorems: Mapping[str, TheoremText] = MappingProxyType({}),
     *,
     authored: Answer | None = None,
     code: Mapping[str, str] = MappingProxyType({}),
@@ -54,9 +49,8 @@ def describe(
 ) -> dict[str, Any]:
     """Everything the template prints, numbers already in their printed form.
 
-    ``content`` is the folder of the study's figures and tables; ``registered`` says of every row
-    whether it was registered before its runs; ``authored`` is the author's answer; ``code``
-    has the addresses of its figures and tables; ``forms`` are those of numbers in the prose.
+    ``content`` is the folder of the study's figures and tables, and ``code`` has the addresses of
+    their code; ``authored`` is the author's answer; ``forms`` are those of numbers in the prose.
     """
     drawn = read_json(content / "content.json")
     numbers = with_own_keys(verdicts.study, read_json(content / "numbers.json"))
@@ -72,9 +66,7 @@ def describe(
         "first_page": first_page(
             verdicts,
             drawn,
-            registered,
-            theorems,
-            print_answer(authored, verdicts, theorems, registered),
+            print_answer(authored, verdicts),
             failed=sum(seed.status == "failed" for run in runs for seed in run.seeds),
             trained=sum(len(run.seeds) for run in runs),
         ),
@@ -84,8 +76,8 @@ def describe(
         "dropped": [
             f"{row.id.removeprefix('exp')} {earlier_text(row)}" for row in verdicts.dropped
         ],
-        "registration": registration_lines(verdicts, registered),
-        **printed_rows(verdicts, theorems, row_marks(verdicts, registered)[1]),
+        "registration": registration_lines(verdicts),
+        **printed_rows(verdicts, row_marks(verdicts)[1]),
         "figures": drawn["figures"],
         "tables": [read_json(content / "tables" / f"{name}.json") for name in drawn["tables"]],
         "fairness": read_json(content / "tables" / "fairness.json") if has_fairness else None,
@@ -112,9 +104,7 @@ def describe(
 
 
 def printed_rows(
-    study: StudyRows,
-    theorems: Mapping[str, TheoremText] = MappingProxyType({}),
-    marks: Mapping[str, str] = MappingProxyType({}),
+    study: StudyRows, marks: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, list[dict[str, Any]]]:
     """All rows in print: over seeds, certificates, checks of code and secondary rows.
 
@@ -135,7 +125,7 @@ def printed_rows(
         ],
     }
     claimed = {
-        row.id: _claimed(row, study.revision, theorems)
+        row.id: _claimed(row, study.revision)
         | {"marks": marks.get(row.id, ""), "end": _end(row, study)}
         for row in study.verdicts
     }
@@ -224,14 +214,14 @@ def _certificate(verdict: Row) -> dict[str, Any]:
     return {"id": verdict.id, "value": extreme_text(verdict)}
 
 
-def _claimed(verdict: Row, revision: int, theorems: Mapping[str, TheoremText]) -> dict[str, Any]:
+def _claimed(verdict: Row, revision: int) -> dict[str, Any]:
     """The register's words on a row, now and in the revision before."""
     return _word(verdict, verdict) | {
-        "unjudged": outcome(verdict, {}) if verdict.primary else "secondary",
+        "unjudged": verdict.word if verdict.primary else "secondary",
         "measured": measured_text(verdict),
         "source": source_letter(verdict),
         # the first page names the theorems of judged rows
-        "theorem": "" if verdict.primary else theorem_text(verdict.theorem, theorems).name,
+        "theorem": "" if verdict.primary else verdict.about.name,
         "statement": verdict.statement,
         "cites": verdict.cites if verdict.source == "document" else "",
         "region": verdict.region_text,

@@ -13,10 +13,9 @@ from journeylab.records.plans import Plan
 from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.answers import Answer, print_answer
-from journeylab.reports.judged import JudgedStudy
+from journeylab.reports.summary import JudgedStudy
 from journeylab.stages.running import Call
-from journeylab.wording.rows import StudyRows, in_planned_words
-from journeylab.wording.verdicts import TheoremText, theorem_texts
+from journeylab.wording.rows import StudyRows, TheoremText, in_planned_words, theorem_texts
 
 
 def read_judged(call: Call) -> list[JudgedStudy]:
@@ -47,19 +46,17 @@ def read_judged(call: Call) -> list[JudgedStudy]:
             if run.startswith(f"{study}/")
         ]
         records = read_records(folder / study, verdicts.select(planned))
-        registered = registrations(register, study, records, history)
+        rows = verdicts.completed(registrations(register, study, records, history), theorems)
         answer = Answer.model_validate(answers[study]) if answers.get(study) else None
         studies.append(
             JudgedStudy(
-                verdicts=verdicts,
+                verdicts=rows,
                 folder=report,
                 content=content,
                 numbers=read_json(report / "numbers.json"),
                 records=records,
-                registered=registered,
                 register=register_hash(register, study),
-                theorems=theorems,
-                answer=print_answer(answer, verdicts, theorems, registered),
+                answer=print_answer(answer, rows),
             )
         )
     return sorted(studies, key=lambda study: (len(study.study), study.study))

@@ -4,14 +4,8 @@ from journeylab.claims.response import Response, rows_of, unasked
 from journeylab.claims.schema import Register
 from journeylab.records.files import sha256, write_atomic, write_folder, write_json
 from journeylab.records.round import read_round
-from journeylab.reports.response import (
-    Question,
-    describe_response,
-    figure_files,
-    plain_text,
-    write_archive,
-    write_latex,
-)
+from journeylab.reports.response.describe import Question, describe_response, figure_files
+from journeylab.reports.response.forms import plain_text, write_archive, write_latex
 from journeylab.reports.typeset import compile_pdf
 from journeylab.stages.judged import read_judged
 from journeylab.stages.running import Call

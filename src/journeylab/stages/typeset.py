@@ -35,13 +35,12 @@ def run(call: Call) -> None:
     history = read_history(call.file("history"))
     answer = plan.settings["answer"]
     prose = catalogue.prose(plan.study)
+    registered = registrations(register, plan.study, records, history)
     report = describe(
-        judged,
+        judged.completed(registered, read_theorem_texts(plan)),
         plan.settings["settings"],
         content,
         records,
-        registrations(register, plan.study, records, history),
-        read_theorem_texts(plan),
         authored=Answer.model_validate(answer) if answer else None,
         code=plan.settings["code"],
         forms=cited(prose),

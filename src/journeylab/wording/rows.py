@@ -6,7 +6,9 @@ The judge knows no words (:mod:`journeylab.records.verdicts`); every stage that 
 import math
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import Field
 
 from journeylab.claims.effects import Every
 from journeylab.claims.forms import Evidence, Form, printed_word
@@ -14,8 +16,9 @@ from journeylab.claims.looks import seeds_needed
 from journeylab.claims.reference import Reference
 from journeylab.claims.regions import Region
 from journeylab.claims.schema import APART, Claim, Kind, Register, StudyClaims
+from journeylab.claims.theorems import Theorems
 from journeylab.config import Labels, UserError
-from journeylab.records.verdicts import Earlier, Estimate, StudyVerdicts, Verdict
+from journeylab.records.verdicts import Earlier, Estimate, Registration, StudyVerdicts, Verdict
 from journeylab.wording.effects import (
     Names,
     effect_text,
@@ -34,6 +37,24 @@ SATURATED = "both compared medians are at the"
 """The beginning of the note on a comparison without room for a difference."""
 
 
+class TheoremText(NamedTuple):
+    """What reports print of a theorem: its name, its content in one sentence, its document."""
+
+    name: str
+    says: str = ""
+    document: str = ""
+
+
+def theorem_texts(theorems: Theorems) -> dict[str, TheoremText]:
+    """What reports print of every theorem, by its label."""
+    return {
+        theorem.label: TheoremText(
+            theorem.name, theorem.says, theorems.documents[theorem.document].title
+        )
+        for theorem in theorems.theorems
+    }
+
+
 class Part(Estimate):
     """One part of an ``all_of`` or ``any_of`` claim."""
 
@@ -44,7 +65,8 @@ class Row(Verdict):
     """A claim and its verdict.
 
     ``withheld`` says which gates failed; ``notes`` are remarks on this row. ``before`` is the
-    outcome of the row that this row continues from the previous revision.
+    outcome of the row that this row continues from the previous revision. The ``registration`` and
+    the text of the theorem are :meth:`StudyRows.completed`; they are not written.
     """
 
     theorem: str
@@ -62,6 +84,27 @@ class Row(Verdict):
     notes: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     before: Earlier | None = None
+    registration: Annotated[Registration | None, Field(exclude=True)] = None
+    known_theorem: Annotated[TheoremText | None, Field(exclude=True)] = None
+
+    @property
+    def about(self) -> TheoremText:
+        """The text of the theorem; the label of one without a text is its name."""
+        return self.known_theorem or TheoremText(self.theorem)
+
+    @property
+    def is_exploratory(self) -> bool:
+        """Whether the row was not registered before its runs."""
+        return self.registration is not None and self.registration.exploratory
+
+    @property
+    def outcome(self) -> str:
+        """The verdict, or the reason why there is none, in a word or two.
+
+        A check of code, which depends on no runs' registration, holds or fails.
+        """
+        late = self.verdict is not None and not self.is_check and self.is_exploratory
+        return "exploratory" if late else self.word
 
     @property
     def word(self) -> str:
@@ -101,6 +144,21 @@ class StudyRows(StudyVerdicts):
     exploratory: str = ""
     amendments: tuple[str, ...] = ()
     dropped: tuple[Earlier, ...] = ()
+
+    def completed(
+        self, registered: Mapping[str, Registration], theorems: Mapping[str, TheoremText]
+    ) -> Self:
+        """The same rows with their registrations, and with the texts of their theorems."""
+        rows = tuple(
+            row.model_copy(
+                update={
+                    "registration": registered.get(row.id),
+                    "known_theorem": theorems.get(row.theorem),
+                }
+            )
+            for row in self.verdicts
+        )
+        return self.model_copy(update={"verdicts": rows})
 
     @property
     def judged(self) -> list[Row]:

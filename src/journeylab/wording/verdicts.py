@@ -1,21 +1,9 @@
-"""Verdicts in sentences; plain text with true minus signs.
+"""Verdicts in sentences; plain text with true minus signs."""
 
-A theorem's label is replaced by its printed name where ``theorems`` has it.
-"""
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import NamedTuple, TypeVar
-
-from journeylab.claims.theorems import Theorems
-from journeylab.records.verdicts import (
-    WORDS,
-    Earlier,
-    Registration,
-    ScopePoint,
-    StudyVerdicts,
-    Verdict,
-)
+from journeylab.records.verdicts import WORDS, Earlier, ScopePoint, StudyVerdicts, Verdict
 from journeylab.wording.numbers import places, printed_numbers
 from journeylab.wording.rows import COARSE, SATURATED, Row, StudyRows
 from journeylab.wording.typography import plain, short
@@ -50,45 +38,7 @@ _OPENINGS = {
 }
 
 
-class TheoremText(NamedTuple):
-    """What reports print of a theorem: its name, its content in one sentence, its document."""
-
-    name: str
-    says: str = ""
-    document: str = ""
-
-
-def theorem_text(label: str, theorems: Mapping[str, TheoremText]) -> TheoremText:
-    """The text of a theorem; a label without one is its own name."""
-    return theorems.get(label) or TheoremText(label)
-
-
-def theorem_texts(theorems: Theorems) -> dict[str, TheoremText]:
-    """What reports print of every theorem, by its label."""
-    return {
-        theorem.label: TheoremText(
-            theorem.name, theorem.says, theorems.documents[theorem.document].title
-        )
-        for theorem in theorems.theorems
-    }
-
-
 # ---- one verdict ---------------------------------------------------------------------------------
-
-
-def outcome(row: Row, registered: Mapping[str, Registration]) -> str:
-    """One of :data:`OUTCOMES`: the verdict, or the reason why there is none, in a word or two.
-
-    A check of code, which depends on no runs' registration, holds or fails.
-    """
-    if row.verdict is not None and not row.is_check and is_exploratory(row, registered):
-        return "exploratory"
-    return row.word
-
-
-def is_exploratory(row: Row, registered: Mapping[str, Registration]) -> bool:
-    """Whether a row was not registered before its runs."""
-    return row.id in registered and registered[row.id].exploratory
 
 
 def source_letter(row: Row) -> str:
@@ -217,12 +167,10 @@ def earlier_text(row: Earlier, now: Row | None = None) -> str:
     return f"{word}, {effect} in [{low}, {high}]"
 
 
-def explanation(
-    row: Row, study: StudyRows, theorems: Mapping[str, TheoremText] = MappingProxyType({})
-) -> Iterator[str]:
+def explanation(row: Row, study: StudyRows) -> Iterator[str]:
     """The claim, its numbers and its verdict, line by line, for a terminal."""
     source = "stated by the document" if row.source == "document" else "corrected statement"
-    name = theorem_text(row.theorem, theorems).name
+    name = row.about.name
     label = f", {row.theorem}" if name != row.theorem else ""
     form = f" as {row.form}" * bool(row.form) + f", by {row.evidence}" * bool(row.evidence)
     yield f"{row.id} · {name}{label} · {source}, {'judged' if row.primary else 'secondary'}{form}"
@@ -237,9 +185,7 @@ def explanation(
         yield f"  extreme value: {plain(row.effect)}{cases}"
     else:
         yield from _estimate_lines(row)
-    yield f"  verdict: {outcome(row, {})}" + (
-        f"; tried: {tried}" if (tried := searched(row)) else ""
-    )
+    yield f"  verdict: {row.word}" + (f"; tried: {tried}" if (tried := searched(row)) else "")
     where = scope_text(row) if row.scope else ""
     for note in filter(None, (where, row.withheld, study.exploratory, *row.notes)):
         yield f"    {note}"
@@ -291,34 +237,26 @@ def headline(verdicts: Sequence[Row]) -> str:
     return f"Of {len(words)} judged {claims}, {listed(texts)}{ending}."
 
 
-def findings(
-    rows: Sequence[Row],
-    theorems: Mapping[str, TheoremText],
-    registered: Mapping[str, Registration],
-    *,
-    ids: bool = False,
-) -> list[str]:
+def findings(rows: Sequence[Row], *, ids: bool = False) -> list[str]:
     """The outcomes of rows in sentences, a theorem at a time, and then what limits them.
 
     Claims of the document come before corrected ones. ``ids`` names the rows of every outcome.
     """
     sentences = []
     by_theorem = grouped((row.theorem, row) for row in rows)
-    for label, about in by_theorem.items():
+    for about in by_theorem.values():
         document = [row for row in about if row.source == "document"]
         corrected = [row for row in about if row.source == "corrected"]
-        texts = [_outcomes_text(of, registered, ids=ids) for of in (document, corrected) if of]
+        texts = [_outcomes_text(of, ids=ids) for of in (document, corrected) if of]
         text = f"{'; '.join(texts)}."
-        name = theorem_text(label, theorems).name
-        sentences.append(capital(text) if len(by_theorem) == 1 else f"{name}: {text}")
+        alone = len(by_theorem) == 1
+        sentences.append(capital(text) if alone else f"{about[0].about.name}: {text}")
     return sentences + _limits(rows)
 
 
-def _outcomes_text(
-    rows: Sequence[Row], registered: Mapping[str, Registration], *, ids: bool
-) -> str:
+def _outcomes_text(rows: Sequence[Row], *, ids: bool) -> str:
     """How many claims of one source have which outcome."""
-    groups = grouped((outcome(row, registered), row.id.removeprefix("exp")) for row in rows)
+    groups = grouped((row.outcome, row.id.removeprefix("exp")) for row in rows)
     number, document = len(rows), rows[0].source == "document"
     if len(groups) == 1:
         (word,) = groups
@@ -342,7 +280,7 @@ def _outcomes_text(
 def _limits(rows: Sequence[Row]) -> list[str]:
     """Why rows have no verdict or are not decided, reason by reason."""
     reasons = grouped(
-        ((outcome(row, {}), reason), row.id.removeprefix("exp"))
+        ((row.word, reason), row.id.removeprefix("exp"))
         for row in rows
         if row.verdict not in ("supported", "refuted")
         for reason in remarks(row)
@@ -356,11 +294,7 @@ def _limits(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def meaning(
-    study: StudyRows,
-    theorems: Mapping[str, TheoremText] = MappingProxyType({}),
-    registered: Mapping[str, Registration] = MappingProxyType({}),
-) -> str:
+def meaning(study: StudyRows) -> str:
     """What was found, in a paragraph; a quick run is no evidence and finds nothing."""
     rows = study.judged
     if not rows:
@@ -373,13 +307,11 @@ def meaning(
     exact = [row for row in rows if row.kind == "exact"]
     if study.exploratory and len(exact) < len(rows):
         first = f"These runs are exploratory ({study.exploratory}): no claim about seeds is judged."
-        return " ".join((first, *findings(exact, theorems, registered)))
-    return " ".join(findings(rows, theorems, registered))
+        return " ".join((first, *findings(exact)))
+    return " ".join(findings(rows))
 
 
-def certainty(
-    study: StudyRows, registered: Mapping[str, Registration], *, failed: int, trained: int
-) -> str:
+def certainty(study: StudyRows, *, failed: int, trained: int) -> str:
     """How sure the verdicts are: seeds, error probability, certificates, registration, failures.
 
     ``failed`` of ``trained`` seeds have no result.
@@ -390,7 +322,7 @@ def certainty(
     judged = [row for row in study.judged if row.verdict is not None]
     exact = [row for row in judged if row.kind == "exact"]
     over_seeds = [row for row in judged if row.kind != "exact"]
-    rows = [row for row in over_seeds if not is_exploratory(row, registered)]
+    rows = [row for row in over_seeds if not row.is_exploratory]
     texts = []
     if rows:
         texts.append(
@@ -405,8 +337,8 @@ def certainty(
             f"{whole} {'is' if whole == 'every claim' else _are(len(exact))} exact: the worst of "
             "all cases decides, not chance"
         )
-    if known := [row for row in judged if row.id in registered]:
-        texts.append(_registered_text(known, registered))
+    if known := [row for row in judged if row.registration]:
+        texts.append(_registered_text(known))
     if failed:
         texts.append(
             f"{failed} of {plain(trained)} trained seeds failed and count against both answers"
@@ -414,9 +346,9 @@ def certainty(
     return " ".join(f"{capital(text)}." for text in texts) or "No claim is judged."
 
 
-def _registered_text(rows: Sequence[Row], registered: Mapping[str, Registration]) -> str:
+def _registered_text(rows: Sequence[Row]) -> str:
     """How many rows were registered before their runs, and which were not."""
-    late = [row.id.removeprefix("exp") for row in rows if is_exploratory(row, registered)]
+    late = [row.id.removeprefix("exp") for row in rows if row.is_exploratory]
     if not late:
         return "all claims were registered before the runs"
     if len(late) == len(rows):
@@ -440,10 +372,13 @@ def checks_text(rows: Iterable[Row]) -> str:
     return f"Checks of code, in no count: {'; '.join(texts)}." if texts else ""
 
 
-def registration_lines(study: StudyRows, registered: Mapping[str, Registration]) -> list[str]:
+def registration_lines(study: StudyRows) -> list[str]:
     """The registration of all judged rows, grouped by what it says."""
-    rows = [row for row in study.verdicts if row.verdict is not None and row.id in registered]
-    groups = grouped((registered[row.id].text, row.id.removeprefix("exp")) for row in rows)
+    groups = grouped(
+        (row.registration.text, row.id.removeprefix("exp"))
+        for row in study.verdicts
+        if row.verdict is not None and row.registration
+    )
     if len(groups) == 1:
         (text,) = groups
         return [f"All judged claims: {text}."]

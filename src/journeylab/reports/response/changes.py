@@ -5,7 +5,7 @@ from typing import Any
 
 from journeylab.records.round import ReviewRound, StudyThen, drawn_figures
 from journeylab.records.verdicts import Outcome
-from journeylab.reports.judged import JudgedStudy
+from journeylab.reports.summary import JudgedStudy
 from journeylab.wording.rows import Row
 from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import count, listed

@@ -9,13 +9,11 @@ from typing import Any, NamedTuple
 from journeylab.claims.response import ReviewPoint
 from journeylab.config import UserError
 from journeylab.records.round import ReviewRound
-from journeylab.records.verdicts import Registration
 from journeylab.reports.answers import STALE, differing
 from journeylab.reports.forest import WIDTH, strip
-from journeylab.reports.judged import JudgedStudy
 from journeylab.reports.response.changes import describe_round
 from journeylab.reports.response.reproducibility import reproducibility, runs_table
-from journeylab.reports.summary import HEAD, NOTES, count_outcomes
+from journeylab.reports.summary import HEAD, NOTES, JudgedStudy, count_outcomes
 from journeylab.reports.tables import printed_table
 from journeylab.reports.typeset import STAMP
 from journeylab.wording.numbers import value_text
@@ -24,15 +22,12 @@ from journeylab.wording.rows import Row
 from journeylab.wording.typography import plain, short
 from journeylab.wording.verdicts import (
     SYMBOLS,
-    TheoremText,
     checks_text,
     count,
     findings,
     grouped,
     headline,
-    is_exploratory,
     listed,
-    outcome,
     scope_text,
     searched,
     source_letter,
@@ -68,10 +63,8 @@ def describe_response(
     code is newer than their evidence. Raises UserError for a figure that no study has.
     """
     known = {row.id: row for study in studies for row in study.verdicts.verdicts}
-    registered = {name: entry for study in studies for name, entry in study.registered.items()}
-    theorems = studies[0].theorems
     judged = [row for study in studies for row in study.verdicts.judged]
-    firm = [row for row in judged if not is_exploratory(row, registered)]
+    firm = [row for row in judged if not row.is_exploratory]
     evidence = all(study.verdicts.evidence for study in studies)
     passages = review.passages if review else {}
     numbers = {study.study: print_all(study.verdicts, study.numbers) for study in studies}
@@ -86,9 +79,9 @@ def describe_response(
                 **asked.model_dump(include={"id", "reviewer", "point", "change"}),
                 "title": asked.title or asked.id,
                 "passage": passages[asked.id].text if asked.id in passages else "",
-                **_authored(asked, known if evidence else {}, registered, numbers),
-                "sentences": _sentences(rows, known, registered, theorems, evidence=evidence),
-                "rows": _rows([known[name] for name in rows if name in known], registered),
+                **_authored(asked, known if evidence else {}, numbers),
+                "sentences": _sentences(rows, known, evidence=evidence),
+                "rows": _rows([known[name] for name in rows if name in known]),
                 "figures": _figures(asked, studies),
             }
             for asked, rows in questions
@@ -99,8 +92,8 @@ def describe_response(
         "headline": headline(firm),
         "covers": _covers(studies),
         "checks": checks_text(known.values()),
-        "glance": _glance(judged, registered, theorems),
-        "reproducibility": reproducibility(studies, judged, registered, anonymous=anonymous),
+        "glance": _glance(judged),
+        "reproducibility": reproducibility(studies, judged, anonymous=anonymous),
         "runs": printed_table(runs_table(studies, anonymous=anonymous)),
         "terms": json.loads(_TERMS.read_text(encoding="utf-8")),
         "plan_key": plan_key,
@@ -138,13 +131,8 @@ def _covers(studies: Sequence[JudgedStudy]) -> str:
     return f"{text} {exact}"
 
 
-def _glance(
-    judged: Sequence[Row],
-    registered: Mapping[str, Registration],
-    theorems: Mapping[str, TheoremText],
-) -> dict[str, Any]:
+def _glance(judged: Sequence[Row]) -> dict[str, Any]:
     """Per theorem: the counts of outcomes of its judged rows, certificates apart."""
-    rows = [(row, outcome(row, registered)) for row in judged]
     return {
         "head": [*HEAD, ""],
         "rows": [
@@ -158,7 +146,7 @@ def _glance(
                     for cell in theorem.cells
                 ],
             }
-            for theorem in count_outcomes(rows, theorems)
+            for theorem in count_outcomes(judged)
         ],
         "notes": NOTES,
     }
@@ -167,14 +155,13 @@ def _glance(
 def _authored(
     asked: ReviewPoint,
     known: Mapping[str, Row],
-    registered: Mapping[str, Registration],
     numbers: Mapping[str, Mapping[str, str]],
 ) -> dict[str, Any]:
     """Word, number and paragraphs of an answer; if a verdict that they rest on changed, which."""
     where = f"response.yaml: {asked.id}"
     number = fill(asked.number or "", numbers, f"{where}: number")
     answer = fill(asked.answer or "", numbers, f"{where}: answer")
-    now = {name: outcome(row, registered) for name, row in known.items()}
+    now = {name: row.outcome for name, row in known.items()}
     if changed := differing(asked.written_for, now):
         stale = STALE.format(listed(changed))
         return {"word": "Changed", "number": "", "answer": [], "stale": stale}
@@ -183,14 +170,7 @@ def _authored(
     return {"word": word, "number": number, "answer": paragraphs, "stale": ""}
 
 
-def _sentences(
-    answering: Sequence[str],
-    known: Mapping[str, Row],
-    registered: Mapping[str, Registration],
-    theorems: Mapping[str, TheoremText],
-    *,
-    evidence: bool,
-) -> list[str]:
+def _sentences(answering: Sequence[str], known: Mapping[str, Row], *, evidence: bool) -> list[str]:
     """The verdicts on a point, in sentences."""
     run = {name.partition(".")[0] for name in known}
     # of a study that was not run at all, the study is named instead of its rows
@@ -201,16 +181,16 @@ def _sentences(
     )
     rows = [known[name] for name in answering if name in known]
     judged = [row for row in rows if row.primary and not row.is_check]
-    firm = [row for row in judged if not is_exploratory(row, registered)]
+    firm = [row for row in judged if not row.is_exploratory]
     sentences = []
     if rows and not evidence:
         sentences.append("A quick run is no evidence; its rows show only that everything runs.")
     elif firm:
-        sentences += findings(firm, theorems, registered, ids=True)
+        sentences += findings(firm, ids=True)
     reasons = grouped(
-        (registered[row.id].remark, row.id.removeprefix("exp"))
+        (row.registration.remark, row.id.removeprefix("exp"))
         for row in rows
-        if evidence and not row.is_check and is_exploratory(row, registered)
+        if evidence and not row.is_check and row.registration and row.is_exploratory
     )
     sentences += [f"Exploratory, {why}: {listed(names)}." for why, names in reasons.items()]
     if evidence and (checks := checks_text(rows)):
@@ -220,21 +200,21 @@ def _sentences(
     return sentences
 
 
-def _rows(rows: Sequence[Row], registered: Mapping[str, Registration]) -> list[dict[str, Any]]:
+def _rows(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """The rows of a point in print; checks of code only where there is nothing else."""
     found = [row for row in rows if not row.is_check]
-    return [_row(row, registered) for row in found or rows]
+    return [_row(row) for row in found or rows]
 
 
-def _row(row: Row, registered: Mapping[str, Registration]) -> dict[str, Any]:
-    word = outcome(row, registered)
+def _row(row: Row) -> dict[str, Any]:
+    word = row.outcome
     notes = [
         *(["tried: " + tried] if (tried := searched(row)) else []),
         *([scope_text(row)] if row.scope else []),
         *([row.withheld] if row.withheld else []),
         # the first note of a claim over seeds says how its looks ended
         *row.notes[bool(row.state and row.state != "withheld") :],
-        *([registered[row.id].remark] if word == "exploratory" else []),
+        *([row.registration.remark] if row.registration and word == "exploratory" else []),
     ]
     return {
         "id": row.id,

@@ -1,24 +1,19 @@
 """How the results of the response can be reproduced, from the records of all runs."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
 from journeylab.plotting.results import Table
-from journeylab.records.verdicts import Registration
-from journeylab.reports.judged import JudgedStudy
+from journeylab.reports.summary import JudgedStudy
 from journeylab.wording.rows import Row
 from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import listed, seed_numbers
 
 
 def reproducibility(
-    studies: Sequence[JudgedStudy],
-    judged: Sequence[Row],
-    registered: Mapping[str, Registration],
-    *,
-    anonymous: bool,
+    studies: Sequence[JudgedStudy], judged: Sequence[Row], *, anonymous: bool
 ) -> list[dict[str, str]]:
     """Questions on the runs of all studies and their judged claims, answered from the records."""
     records = [record for study in studies for record in study.records]
@@ -26,7 +21,7 @@ def reproducibility(
     seeds = sum(len(run.seeds) for run in runs)
     failed = sum(seed.status == "failed" for run in runs for seed in run.seeds)
     minutes = sum(host.cost.cpu_seconds for _, host in records) / 60
-    states = Counter(registered[r.id].text for r in judged if r.id in registered)
+    states = Counter(row.registration.text for row in judged if row.registration)
     engines = sorted({f"{run.engine} on {run.device}, threads: {run.threads}" for run in runs})
     external = sorted(
         {
