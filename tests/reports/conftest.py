@@ -11,6 +11,7 @@ import pytest
 from journeylab import catalogue
 from journeylab.catalogue import printed_names
 from journeylab.chunks.tables import joined, labelled
+from journeylab.claims.theorems import Document, Theorem, Theorems
 from journeylab.plotting import StudyResults, canvas, save, styled
 from journeylab.records.files import read_json, write_folder, write_json
 from journeylab.records.plans import Plan
@@ -30,20 +31,23 @@ from journeylab.studies.exp5_ssm_bridge import figures
 from journeylab.studies.exp5_ssm_bridge.compute import compute
 from journeylab.studies.exp5_ssm_bridge.settings import OPERATORS, Bridge, Computation, Settings
 from journeylab.wording.queries import cited
-from journeylab.wording.rows import Part, Row, StudyRows, TheoremText
+from journeylab.wording.rows import Part, Row, StudyRows
 
 from ..made import host_of
 
 LABELS = {"Aprime": "A′"}
 ARMS = {"native": "", "7a": "all templates", "7b-held": "one template"}
-THEOREMS = {
-    "prop:lis-union": TheoremText(
-        "Union of formats", "Triples and sentences train one model.", "the reviewer plan"
-    ),
-    "prop:ssm-bridge": TheoremText(
-        "Bridge to state-space models", "Two forms compute the same states.", "the reviewer plan"
-    ),
+TITLES = {
+    "prop:lis-union": ("Union of formats", "Triples and sentences train one model."),
+    "prop:ssm-bridge": ("Bridge to state-space models", "Two forms compute the same states."),
 }
+THEOREMS = Theorems(
+    documents={"plan": Document(title="the reviewer plan", studies=())},
+    theorems=tuple(
+        Theorem(label=label, document="plan", name=name, says=says)
+        for label, (name, says) in TITLES.items()
+    ),
+)
 WHY = "it was not in the register when its runs began"
 PROSE = """#let question(report) = [Does a native triple transfer to text?]
 #let protocol = [Twelve worlds, $d = 64$.]
@@ -53,7 +57,6 @@ PROSE = """#let question(report) = [Does a native triple transfer to text?]
 def exact(identity: str, word: str | None, effect: float | None, **more: Any) -> Row:
     given: dict[str, Any] = {
         "theorem": "prop:ssm-bridge",
-        "known_theorem": THEOREMS.get(more.get("theorem", "prop:ssm-bridge")),
         "statement": f"The error of {identity} stays within 100·u·N·max‖R^±k‖².",
         "source": "corrected",
         "primary": word is not None,
@@ -78,7 +81,6 @@ def effect(identity: str, word: str | None, values: Sequence[float | None], **mo
     )
     given: dict[str, Any] = {
         "theorem": "prop:lis-union",
-        "known_theorem": THEOREMS["prop:lis-union"],
         "statement": statement,
         "source": "document",
         "primary": word is not None,
@@ -160,7 +162,7 @@ def trained_verdicts(*, evidence: bool) -> StudyRows:
         M=15,
         looks=(12,),
         verdicts=verdicts,
-    )
+    ).completed({}, THEOREMS)
 
 
 def sequential_verdicts() -> StudyRows:
@@ -266,7 +268,7 @@ def computed_results(*, evidence: bool) -> StudyResults:
             ),
             exact("exp5.s1", None, 4.7e-51),
         ),
-    )
+    ).completed({}, THEOREMS)
     records = tuple(describe_run(plan, inputs={}, outcomes=(), files={}) for plan in runs)
     settings = Settings(arms={"bridge": arm})
     return StudyResults("exp5", settings, table, printed_names("exp5"), verdicts, runs=records)

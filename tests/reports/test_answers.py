@@ -9,6 +9,7 @@ import yaml
 from journeylab.catalogue import discover, study_folder
 from journeylab.claims.reference import read_reference
 from journeylab.claims.register import read_register
+from journeylab.claims.theorems import Theorems
 from journeylab.config import UserError
 from journeylab.records.verdicts import Registration
 from journeylab.reports.answers import Answer, print_answer, read_answer
@@ -87,7 +88,7 @@ def test_another_result_is_named_and_not_answered_with_these_sentences(changed, 
 
 
 def test_exploratory_rows_and_quick_runs_have_no_authored_answer():
-    late = recorded(STUDY).completed({REFUTED: Registration(exploratory=True)}, {})
+    late = recorded(STUDY).completed({REFUTED: Registration(exploratory=True)}, Theorems())
     assert f"{REFUTED[3:]} was refuted and is exploratory" in print_answer(answer(), late).note
     quick = recorded(STUDY).model_copy(update={"evidence": False})
     assert "no evidence" in print_answer(answer(), quick).text

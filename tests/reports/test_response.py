@@ -11,7 +11,7 @@ from journeylab.claims.response import ReviewPoint
 from journeylab.config import UserError
 from journeylab.records.files import sha256, write_folder
 from journeylab.reports.latex import escape
-from journeylab.reports.response.describe import Question, describe_response, figure_files
+from journeylab.reports.response.describe import describe_response, figure_files
 from journeylab.reports.response.forms import plain_text, write_archive, write_latex
 from journeylab.reports.typeset import compile_pdf
 from journeylab.wording.numbers import extreme_text, first_digits, printed_numbers
@@ -25,7 +25,7 @@ HOSTILE = r"Is \input{/etc/passwd} & 50 % of #1 <b>true</b>_?"
 
 def question(name, *rows, **more):
     known = {"id": name, "reviewer": "R1", "point": "Really?"}
-    return Question(ReviewPoint(**(known | more)), rows)
+    return ReviewPoint(**(known | more)), rows
 
 
 TRAINED = tuple(f"exp7.{i}" for i in range(1, 7))

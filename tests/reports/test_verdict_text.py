@@ -25,7 +25,7 @@ from journeylab.wording.verdicts import (
     seed_numbers,
 )
 
-from .conftest import WHY, effect, exact, sequential_verdicts, trained_verdicts
+from .conftest import THEOREMS, WHY, effect, exact, sequential_verdicts, trained_verdicts
 
 VALUES = [0.1] * 12
 GATE = "“B” fails its gate (accuracy): its median is 0.25, needed is 0.95"
@@ -94,7 +94,7 @@ def test_outcomes_stand_by_theorem_under_its_printed_name():
         certificate("exp7.3", "supported", "document"),
         certificate("exp7.4", "refuted", "corrected"),
     )
-    assert meaning(study(*rows)) == (
+    assert meaning(study(*rows).completed({}, THEOREMS)) == (
         "Union of formats: the document's claim is refuted; the corrected claim is supported. "
         "thm:b: the document's claim is supported; the corrected claim is refuted."
     )
@@ -182,7 +182,7 @@ def test_certainty_names_seeds_errors_certificates_registration_and_failures():
         certificate("exp7.3", "supported", "document"),
     )
     registered = {f"exp7.{i}": BEFORE for i in (1, 2, 3)}
-    text = certainty(study(*rows).completed(registered, {}), failed=2, trained=1048)
+    text = certainty(study(*rows).completed(registered, THEOREMS), failed=2, trained=1048)
     assert text == (
         "Claims over seeds rest on 12 to 30 seeds each; the probability that any verdict of this "
         "study is wrong about the population median in its setting is at most 0.05. One claim is "
@@ -191,7 +191,7 @@ def test_certainty_names_seeds_errors_certificates_registration_and_failures():
         "and count against both answers."
     )
     registered["exp7.2"] = LATE
-    late = certainty(study(*rows).completed(registered, {}), failed=0, trained=0)
+    late = certainty(study(*rows).completed(registered, THEOREMS), failed=0, trained=0)
     assert "Two of three claims were registered before their runs; 7.2 is exploratory." in late
     exact_only = certainty(study(rows[2]), failed=0, trained=0)
     assert exact_only.startswith("Every claim is exact: the worst of all cases decides")

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from journeylab.claims.register import read_register
+from journeylab.claims.theorems import Theorems
 from journeylab.records.files import sha256
 from journeylab.records.verdicts import Registration
 from journeylab.reports.answers import PrintedAnswer
 from journeylab.reports.index import render
 from journeylab.reports.summary import JudgedStudy
-from journeylab.wording.rows import StudyRows, TheoremText
+from journeylab.wording.rows import StudyRows
 
 from ..reports import conftest as made
 
@@ -67,9 +68,13 @@ def study_of(name, claims, rng):
     judged = StudyRows(
         study=name, scale="default", seeds=12, evidence=True, alpha=0.05, M=15, verdicts=verdicts
     )
-    named = TheoremText("Theorem on permutation-invariant repositories", "It says so.")
+    named = {"name": "Theorem on permutation-invariant repositories", "says": "It says so."}
+    theorems = Theorems(
+        documents={"plan": {"title": "the plan", "studies": ()}},
+        theorems=[named | {"label": row.theorem, "document": "plan"} for row in verdicts],
+    )
     return JudgedStudy(
-        verdicts=judged.completed(registered, {row.theorem: named for row in verdicts}),
+        verdicts=judged.completed(registered, theorems),
         folder=Path(name),
         content={"title": f"The study {name}", "question": "Does it?"},
         answer=PrintedAnswer("It does.", "It was another result."),

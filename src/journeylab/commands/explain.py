@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from journeylab.claims.schema import Register, is_read
+from journeylab.claims.theorems import read_theorems
 from journeylab.commands import results
 from journeylab.config import UserError, check_known
 from journeylab.records.files import read_origin, sha256
@@ -35,7 +36,7 @@ def explain(
     verdicts = recorded or results.read_rows(root, study, register)
     records = [] if recorded else list(results.judged_records(root, verdicts))
     states = {} if recorded else results.current_registrations(root, study, register, records)
-    verdicts = verdicts.completed(states, results.printed_theorems())
+    verdicts = verdicts.completed(states, read_theorems(results.CLAIMS))
     row = next((row for row in verdicts.verdicts if row.id == name), None)
     if row is None:
         raise UserError(f"{name} has no verdict yet; `make {study}` judges it")

@@ -12,7 +12,6 @@ from journeylab.claims.reference import read_reference
 from journeylab.claims.register import read_register
 from journeylab.claims.registration import read_history, registrations
 from journeylab.claims.schema import APART, Register
-from journeylab.claims.theorems import read_theorems
 from journeylab.config import UserError, build, read_yaml
 from journeylab.records.files import read_json
 from journeylab.records.plans import HISTORY
@@ -21,7 +20,7 @@ from journeylab.records.runs import RunHost, RunRecord, find_runs, read_host, re
 from journeylab.records.stages import output_path
 from journeylab.records.verdicts import Registration, StudyVerdicts
 from journeylab.reports.answers import print_answer, read_answer
-from journeylab.wording.rows import StudyRows, TheoremText, in_words, recorded_rows, theorem_texts
+from journeylab.wording.rows import StudyRows, in_words, recorded_rows
 from journeylab.workflow.planning import WorkflowPlan
 
 ROOT = typer.Option(help="Folder with results/ and reports/.")
@@ -131,11 +130,6 @@ def current_registrations(
 def current_register() -> Register:
     """The register in ``claims/`` of the working directory."""
     return read_register(CLAIMS)
-
-
-def printed_theorems() -> dict[str, TheoremText]:
-    """Printed name and sentence of every theorem, by its label."""
-    return theorem_texts(read_theorems(CLAIMS))
 
 
 def current_plan(config: Path, overrides: Mapping[str, Any] | None = None) -> WorkflowPlan:

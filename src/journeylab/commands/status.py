@@ -1,7 +1,7 @@
 """``journeylab status``: the answers of all studies, and their verdicts counted by theorem."""
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,11 +9,12 @@ import typer
 
 from journeylab.catalogue import printed_names
 from journeylab.claims.schema import Register
+from journeylab.claims.theorems import Theorems, read_theorems
 from journeylab.commands import results
 from journeylab.config import UserError
 from journeylab.reports.summary import HEAD, TheoremCounts, count_outcomes
 from journeylab.wording.placeholders import UNJUDGED
-from journeylab.wording.rows import StudyRows, TheoremText
+from journeylab.wording.rows import StudyRows
 from journeylab.wording.verdicts import capital, checks_text
 
 Part = Literal["answers", "theorems"]
@@ -28,7 +29,7 @@ def status(
 ) -> None:
     """Show the answer of every study, and count its verdicts by theorem."""
     register = results.current_register()
-    theorems = results.printed_theorems()
+    theorems = read_theorems(results.CLAIMS)
     known = [] if reference else list(_of_results(root, register, theorems))
     recorded = not known
     if not known:
@@ -107,9 +108,7 @@ def _theorems(known: list[StudyRows], *, markdown: bool) -> Iterator[str]:
         yield checks
 
 
-def _of_results(
-    root: Path, register: Register, theorems: Mapping[str, TheoremText]
-) -> Iterator[StudyRows]:
+def _of_results(root: Path, register: Register, theorems: Theorems) -> Iterator[StudyRows]:
     """The rows of all results, with their registrations."""
     for study in results.judged_studies(root):
         verdicts = results.read_rows(root, study, register)

@@ -15,7 +15,7 @@ from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.answers import Answer, print_answer
 from journeylab.reports.summary import JudgedStudy
 from journeylab.stages.running import Call
-from journeylab.wording.rows import StudyRows, TheoremText, in_planned_words, theorem_texts
+from journeylab.wording.rows import StudyRows, in_planned_words
 
 
 def read_judged(call: Call) -> list[JudgedStudy]:
@@ -28,7 +28,7 @@ def read_judged(call: Call) -> list[JudgedStudy]:
     plan, folder = call.plan, call.file("runs")
     histories, judged, manifests = map(call.by_study, ("history", "verdicts", "manifests"))
     register = Register.model_validate(plan.settings["register"])
-    theorems = read_theorem_texts(plan)
+    theorems = Theorems.model_validate(plan.settings["theorems"])
     answers = plan.settings["answers"]
     studies = []
     for name, key in plan.inputs.items():
@@ -74,9 +74,3 @@ def read_rows(path: Path, key: str, plan: Plan, names: Mapping[str, Any]) -> Stu
     """
     verdicts = StudyVerdicts.model_validate(read_json(path, key))
     return in_planned_words(verdicts, plan.settings, names)
-
-
-def read_theorem_texts(plan: Plan) -> dict[str, TheoremText]:
-    """The theorems of a plan in print, by label; a plan without them has none."""
-    written = plan.settings.get("theorems")
-    return theorem_texts(Theorems.model_validate(written)) if written else {}

@@ -4,7 +4,7 @@ from journeylab.claims.response import Response, rows_of, unasked
 from journeylab.claims.schema import Register
 from journeylab.records.files import sha256, write_atomic, write_folder, write_json
 from journeylab.records.round import read_round
-from journeylab.reports.response.describe import Question, describe_response, figure_files
+from journeylab.reports.response.describe import describe_response, figure_files
 from journeylab.reports.response.forms import plain_text, write_archive, write_latex
 from journeylab.reports.typeset import compile_pdf
 from journeylab.stages.judged import read_judged
@@ -20,7 +20,7 @@ def run(call: Call) -> None:
     known = {study.study for study in studies}
     since = plan.settings["since"]
     described = describe_response(
-        [Question(point, rows_of(point, register)) for point in response.points],
+        [(point, rows_of(point, register)) for point in response.points],
         studies,
         title=response.title,
         about=response.about,

@@ -3,12 +3,13 @@
 from journeylab import catalogue
 from journeylab.claims.registration import read_history, registrations
 from journeylab.claims.schema import Register
+from journeylab.claims.theorems import Theorems
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_json, read_origin, sha256, verify
 from journeylab.records.repair import remake
 from journeylab.reports.answers import Answer
 from journeylab.reports.typeset import compile_report, describe
-from journeylab.stages.judged import read_records, read_rows, read_theorem_texts
+from journeylab.stages.judged import read_records, read_rows
 from journeylab.stages.running import Call
 from journeylab.wording.queries import cited
 
@@ -37,7 +38,7 @@ def run(call: Call) -> None:
     prose = catalogue.prose(plan.study)
     registered = registrations(register, plan.study, records, history)
     report = describe(
-        judged.completed(registered, read_theorem_texts(plan)),
+        judged.completed(registered, Theorems.model_validate(plan.settings["theorems"])),
         plan.settings["settings"],
         content,
         records,

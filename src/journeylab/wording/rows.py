@@ -45,16 +45,6 @@ class TheoremText(NamedTuple):
     document: str = ""
 
 
-def theorem_texts(theorems: Theorems) -> dict[str, TheoremText]:
-    """What reports print of every theorem, by its label."""
-    return {
-        theorem.label: TheoremText(
-            theorem.name, theorem.says, theorems.documents[theorem.document].title
-        )
-        for theorem in theorems.theorems
-    }
-
-
 class Part(Estimate):
     """One part of an ``all_of`` or ``any_of`` claim."""
 
@@ -145,20 +135,16 @@ class StudyRows(StudyVerdicts):
     amendments: tuple[str, ...] = ()
     dropped: tuple[Earlier, ...] = ()
 
-    def completed(
-        self, registered: Mapping[str, Registration], theorems: Mapping[str, TheoremText]
-    ) -> Self:
+    def completed(self, registered: Mapping[str, Registration], theorems: Theorems) -> Self:
         """The same rows with their registrations, and with the texts of their theorems."""
-        rows = tuple(
-            row.model_copy(
-                update={
-                    "registration": registered.get(row.id),
-                    "known_theorem": theorems.get(row.theorem),
-                }
-            )
-            for row in self.verdicts
-        )
-        return self.model_copy(update={"verdicts": rows})
+        rows = []
+        for row in self.verdicts:
+            update: dict[str, Any] = {"registration": registered.get(row.id)}
+            if theorem := theorems.by_label.get(row.theorem):
+                document = theorems.documents[theorem.document].title
+                update["known_theorem"] = TheoremText(theorem.name, theorem.says, document)
+            rows.append(row.model_copy(update=update))
+        return self.model_copy(update={"verdicts": tuple(rows)})
 
     @property
     def judged(self) -> list[Row]:

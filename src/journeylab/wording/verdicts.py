@@ -72,11 +72,9 @@ def sentence(verdict: Row) -> str:
         name = "share of solving seeds" if verdict.solves else "median effect"
         if verdict.parts:
             name = f"{'worst' if verdict.kind == 'all_of' else 'best'} part's {name}"
-        low = "−∞" if verdict.low is None else short(verdict.low)
-        high = "∞" if verdict.high is None else short(verdict.high)
         rounding = 1e-12 * max(abs(verdict.low or 0), abs(verdict.high or 0))
-        effect = 0.0 if abs(verdict.effect) < rounding else verdict.effect
-        numbers = f"{name} {short(effect)}, interval [{low}, {high}]{claimed}, {verdict.n} seeds"
+        effect = short(0.0 if abs(verdict.effect) < rounding else verdict.effect)
+        numbers = f"{name} {effect}, interval {_interval(verdict)}{claimed}, {verdict.n} seeds"
     if verdict.failures and verdict.kind != "exact":
         numbers += f", {verdict.failures} failed"
     ending = "".join(f"; {note}" for note in remarks(verdict))
@@ -105,9 +103,7 @@ def scope_text(row: Verdict) -> str:
         named = {word: "open" if word == "inconclusive" else word for word in words}
         return "; ".join(f"{named[word]} at {_where(groups[word])}" for word in words)
     return ", ".join(
-        f"{word} {bound}" if (bound := _boundary(row, groups[word])) else f"{word} at {where}"
-        for word in words
-        for where in [_where(groups[word])]
+        f"{word} {_boundary(row, groups[word]) or f'at {_where(groups[word])}'}" for word in words
     )
 
 
@@ -162,9 +158,12 @@ def earlier_text(row: Earlier, now: Row | None = None) -> str:
     effect = "no finite value" if row.effect is None else short(row.effect)
     if row.low is None and row.high is None:
         return f"{word}, {effect}"
+    return f"{word}, {effect} in {_interval(row)}"
+
+
+def _interval(row: Row | Earlier) -> str:
     low = "−∞" if row.low is None else short(row.low)
-    high = "∞" if row.high is None else short(row.high)
-    return f"{word}, {effect} in [{low}, {high}]"
+    return f"[{low}, {'∞' if row.high is None else short(row.high)}]"
 
 
 def explanation(row: Row, study: StudyRows) -> Iterator[str]:

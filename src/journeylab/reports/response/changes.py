@@ -46,12 +46,11 @@ def _summary(verdicts: int, effects: int, described: Sequence[Mapping[str, Any]]
 
     def changed(number: int, what: str) -> str:
         known = "none" if number == 0 else count(number)
-        return f"{known} {what} {'its' if number < 2 else 'their'}"
+        return f"{known} changed {'its' if number < 2 else 'their'} {what}{'s' * (number > 1)}"
 
     return (
-        f"Of {compared} claims that can be compared, {changed(verdicts, 'changed')} "
-        f"verdict{'s' * (verdicts > 1)}, and {changed(effects, 'changed')} "
-        f"effect{'s' * (effects > 1)} alone."
+        f"Of {compared} claims that can be compared, {changed(verdicts, 'verdict')}, and "
+        f"{changed(effects, 'effect')} alone."
     )
 
 

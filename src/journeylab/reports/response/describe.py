@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from journeylab.claims.response import ReviewPoint
 from journeylab.config import UserError
@@ -37,11 +37,8 @@ _TERMS = files("journeylab.reports") / "templates" / "response-terms.json"
 """What the words of the response mean; its first page has the first two."""
 
 
-class Question(NamedTuple):
-    """A reviewer's point, and the ids of the rows of the register that answer it."""
-
-    asked: ReviewPoint
-    rows: tuple[str, ...]
+Question = tuple[ReviewPoint, Sequence[str]]
+"""A reviewer's point, and the ids of the rows of the register that answer it."""
 
 
 def describe_response(
