@@ -78,10 +78,8 @@ def _term_text(term: Term, names: Names, *, measured: bool) -> str:
             return f"{names.measure(part.measure)} of {name}" if measured else name
         if isinstance(part, Difference):
             left, right = part.difference
-            if isinstance(left, Cell) and isinstance(right, Cell):
-                joined = _cells_text(left, right, names, measured=measured)
-            else:
-                joined = f"{text(left, True)} − {text(right, True)}"
+            joined = _shared_text(left, right, names, measured=measured)
+            joined = joined or f"{text(left, True)} − {text(right, True)}"
             return f"({joined})" if nested else joined
         if isinstance(part, Mean):
             listed = _mean_text(part, names) or "; ".join(text(each, True) for each in part.mean)
@@ -100,16 +98,15 @@ def _mean_text(mean: Mean, names: Names) -> str:
     return f"{measure} of {'; '.join(names.run(cell.run) for cell in runs)}"
 
 
-def _cells_text(left: Cell, right: Cell, names: Names, *, measured: bool) -> str:
-    """The difference of two cells; what both share is named once, at the end."""
+def _shared_text(left: Term, right: Term, names: Names, *, measured: bool) -> str:
+    """The difference of two cells of one run, or of one arm, which is named at the end; else ""."""
+    if not isinstance(left, Cell) or not isinstance(right, Cell):
+        return ""
     first, second = names.measure(left.measure), names.measure(right.measure)
     if left.run == right.run and first != second:
         return _joined(f"{first} − {second}", names.run(left.run))
     if left.arm != right.arm or measured or left.run == right.run:
-        texts = [names.run(cell.run) for cell in (left, right)]
-        if measured:
-            texts = [f"{first} of {texts[0]}", f"{second} of {texts[1]}"]
-        return " − ".join(texts)
+        return ""
     variants = (names.variants.get(cell.variant, cell.variant) for cell in (left, right))
     return _joined(" − ".join(variants), names.arms.get(left.arm, left.arm))
 

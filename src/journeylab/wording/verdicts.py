@@ -256,19 +256,17 @@ def findings(rows: Sequence[Row], *, ids: bool = False) -> list[str]:
 def _outcomes_text(rows: Sequence[Row], *, ids: bool) -> str:
     """How many claims of one source have which outcome."""
     groups = grouped((row.outcome, row.id.removeprefix("exp")) for row in rows)
+    names = {word: f" ({', '.join(of)})" if ids else "" for word, of in groups.items()}
     number, document = len(rows), rows[0].source == "document"
     if len(groups) == 1:
-        (word,) = groups
-        which = f" ({', '.join(groups[word])})" if ids else ""
-        whole = {1: "the document's claim", 2: "both of the document's claims"}
-        other = f"all {count(number)} of the document's claims"
-        if not document:
-            whole = {1: "the corrected claim", 2: "both corrected claims"}
-            other = f"all {count(number)} corrected claims"
-        return f"{_which_are(whole.get(number, other), number, word)}{which}"
+        [word] = groups
+        whole = "the document's claim" if document else "the corrected claim"
+        if number > 1:
+            every = "both" if number == 2 else f"all {count(number)}"
+            whole = f"{every} of the document's claims" if document else f"{every} corrected claims"
+        return f"{_which_are(whole, number, word)}{names[word]}"
     texts = [
-        _which_are(count(len(groups[word])), len(groups[word]), word)
-        + (f" ({', '.join(groups[word])})" if ids else "")
+        f"{_which_are(count(len(groups[word])), len(groups[word]), word)}{names[word]}"
         for word in OUTCOMES
         if word in groups
     ]

@@ -55,22 +55,19 @@ def _summary(verdicts: int, effects: int, described: Sequence[Mapping[str, Any]]
 
 
 def _study(study: JudgedStudy, then: StudyThen) -> dict[str, Any]:
-    verdicts = {row.id: row for row in study.verdicts.verdicts}
     pairs, why_not = _pairs(study, then)
-    reasons = list(_reasons(study, then))
-    known = {now for now, _, _ in pairs}
+    reasons = list(_reasons(then))
+    known = {now.id for now, _, _ in pairs}
     new = [row.id.removeprefix("exp") for row in study.verdicts.judged if row.id not in known]
     claims = f"New claims: {listed(new)}." if new and not why_not else ""
     rows = [
-        row
-        for now, before, name in pairs
-        if (row := _row(verdicts[now], before, name, then, bool(reasons)))
+        row for now, before, name in pairs if (row := _row(now, before, name, then, bool(reasons)))
     ]
     lines = list(filter(None, (why_not, *reasons, _figures(study, then), claims)))
     return {"study": study.study, "rows": rows, "lines": lines, "compared": len(pairs)}
 
 
-def _pairs(study: JudgedStudy, then: StudyThen) -> tuple[list[tuple[str, Outcome, str]], str]:
+def _pairs(study: JudgedStudy, then: StudyThen) -> tuple[list[tuple[Row, Outcome, str]], str]:
     """The judged claims of today with their outcomes then, and why there are none."""
     if then.claims is None:
         return [], "No verdicts were recorded in that version."
@@ -85,7 +82,7 @@ def _pairs(study: JudgedStudy, then: StudyThen) -> tuple[list[tuple[str, Outcome
             "rows were renumbered in between and are not compared."
         )
     pairs = [
-        (row.id, then.claims[names[row.id]], names[row.id])
+        (row, then.claims[names[row.id]], names[row.id])
         for row in study.verdicts.verdicts
         if row.primary and not row.is_check and names.get(row.id) in then.claims
     ]
@@ -97,10 +94,7 @@ def _row(
 ) -> dict[str, Any] | None:
     """A claim whose verdict or printed effect changed; None if neither did."""
     word, then_word = now.word, now.in_form(before.verdict) or before.word
-    effects = (
-        _effect(before.effect, before.low, before.high),
-        _effect(now.effect, now.low, now.high),
-    )
+    effects = _effect(before), _effect(now)
     if word == then_word and effects[0] == effects[1]:
         return None
     why = []
@@ -126,14 +120,12 @@ def _row(
     }
 
 
-def _effect(effect: float | None, low: float | None, high: float | None) -> str:
-    if effect is None:
-        return "n/a"
-    interval = f" ({plain(low)} to {plain(high)})" if low is not None and high is not None else ""
-    return plain(effect) + interval
+def _effect(of: Outcome | Row) -> str:
+    bounded = of.effect is not None and of.low is not None and of.high is not None
+    return plain(of.effect) + (f" ({plain(of.low)} to {plain(of.high)})" if bounded else "")
 
 
-def _reasons(study: JudgedStudy, then: StudyThen) -> Iterator[str]:
+def _reasons(then: StudyThen) -> Iterator[str]:
     """What changed of a study, in sentences."""
     for amendment in then.amendments:
         rows = listed([row.removeprefix("exp") for row in amendment.rows])
