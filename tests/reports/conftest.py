@@ -1,6 +1,6 @@
 """A computed study and a trained one, small and synthetic, with every kind of verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -165,21 +165,19 @@ def trained_verdicts(*, evidence: bool) -> StudyRows:
     ).completed({}, THEOREMS)
 
 
+def with_rows(study: StudyRows, rows: Mapping[str, Mapping[str, Any]], **more: Any) -> StudyRows:
+    """A study with some fields of its own, and of its rows by their ids, replaced."""
+    verdicts = tuple(row.model_copy(update=rows.get(row.id, {})) for row in study.verdicts)
+    return study.model_copy(update={"verdicts": verdicts, **more})
+
+
 def sequential_verdicts() -> StudyRows:
     """The same claims over seeds, which ended at different looks and in every state."""
-    study = trained_verdicts(evidence=True)
     ends = ((12, "decided"), (16, "decided"), (20, "settled"), (12, "decided"), (36, "open"))
-    ends += ((12, "withheld"),)
-    rows = [
-        row.model_copy(
-            update={"n": n, "state": state}
-            | ({"verdict": None, "withheld": "Not learned."} if state == "withheld" else {})
-        )
-        for row, (n, state) in zip(study.verdicts, ends, strict=False)
-    ]
-    kept = (*rows, *study.verdicts[len(rows) :])
-    more = {"looks": (12, 16, 20, 24, 28, 32, 36), "seeds": 36, "verdicts": kept}
-    return study.model_copy(update=more)
+    rows = {f"exp7.{i}": {"n": n, "state": state} for i, (n, state) in enumerate(ends, 1)}
+    rows["exp7.6"] = {"state": "withheld", "verdict": None, "withheld": "Not learned."}
+    looks = (12, 16, 20, 24, 28, 32, 36)
+    return with_rows(trained_verdicts(evidence=True), rows, looks=looks, seeds=36)
 
 
 @pytest.fixture(scope="session")
@@ -236,7 +234,7 @@ def write_trained_content(folder: Path, verdicts: StudyRows) -> None:
 CITED = sorted(cited(catalogue.prose("exp5")))
 
 
-def computed_results(*, evidence: bool) -> StudyResults:
+def computed_results() -> StudyResults:
     cases: dict[str, Any] = {"computed": "bridge", "draws": 2, "lengths": (20, 200)}
     arm = Bridge(replicates="once", variants=list(OPERATORS), **cases)
     runs = [
@@ -251,9 +249,9 @@ def computed_results(*, evidence: bool) -> StudyResults:
     table.loc[table["metric"].eq("relative_error").idxmax(), "value"] = np.inf
     verdicts = StudyRows(
         study="exp5",
-        scale="default" if evidence else "quick",
+        scale="default",
         seeds=12,
-        evidence=evidence,
+        evidence=True,
         alpha=0.05,
         M=0,
         verdicts=(
@@ -277,7 +275,7 @@ def computed_results(*, evidence: bool) -> StudyResults:
 @pytest.fixture(scope="session")
 def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Path]:
     """exp5 at a tiny size, and the folder drawn from it."""
-    results = computed_results(evidence=True)
+    results = computed_results()
     folder = tmp_path_factory.mktemp("computed") / "exp5"
     with write_folder(folder) as partial:
         draw_results(results, figures, partial, CITED)
@@ -305,11 +303,6 @@ def once_records(computed: tuple[StudyResults, Path]) -> list[tuple[RunRecord, R
     start = RunStart(plan_key="0" * 16, started=moment)
     host = host_of(start, timings=timings)
     return [(run, host) for run in computed[0].runs]
-
-
-@pytest.fixture(scope="session")
-def prose() -> str:
-    return PROSE
 
 
 @pytest.fixture(scope="session")

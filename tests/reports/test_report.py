@@ -5,12 +5,13 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pypdfium2
 import pytest
 import typst
 
-from journeylab.catalogue import PACKAGE, study_folder
+from journeylab import catalogue
 from journeylab.claims.regions import Region
 from journeylab.config import UserError
 from journeylab.plotting import save, stopping, styled
@@ -27,29 +28,30 @@ from journeylab.wording.verdicts import headline
 
 from .conftest import (
     CITED,
+    PROSE,
     WHY,
     sequential_verdicts,
     trained_verdicts,
+    with_rows,
     write_trained_content,
 )
 
 UNIVERSAL = "no counterexample found"
 STAMP, KEY = "quick run – not evidence", "0123456789abcdef"
-TEMPLATES = PACKAGE / "reports" / "templates"
+TEMPLATES = catalogue.PACKAGE / "reports" / "templates"
+EXP5_PROSE = catalogue.prose("exp5")
 
 
-@pytest.fixture(scope="module")
-def exp5_prose():
-    return (study_folder("exp5") / "report.typ").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def pdf(trained, records, prose, tmp_path_factory):
-    verdicts, content = trained
+def typeset(verdicts, content, records, folder):
+    """A report of exp7 as data, and its PDF."""
     report = describe(verdicts, {}, content, records, plan_key=KEY)
-    path = tmp_path_factory.mktemp("typeset") / "exp7.pdf"
-    compile_report(report, content, prose, path)
-    return verdicts, report, path
+    compile_report(report, content, PROSE, folder / "exp7.pdf")
+    return report, folder / "exp7.pdf"
+
+
+@pytest.fixture(scope="module")
+def pdf(trained, records, tmp_path_factory):
+    return trained[0], *typeset(*trained, records, tmp_path_factory.mktemp("typeset"))
 
 
 @pytest.fixture
@@ -128,9 +130,7 @@ def test_a_refuted_claim_is_reported_refuted(pdf):
     assert "✗ refuted" in detail
 
 
-def test_searches_say_what_they_tried_and_checks_of_code_stand_apart(
-    trained, records, prose, tmp_path
-):
+def test_searches_say_what_they_tried_and_checks_of_code_stand_apart(trained, records, tmp_path):
     verdicts, content = trained
     words = {
         "exp7.2": {"form": "existential", "evidence": "search"},
@@ -139,17 +139,14 @@ def test_searches_say_what_they_tried_and_checks_of_code_stand_apart(
         "exp7.5": {"form": "check", "verdict": "supported"},
         "exp7.s2": {"form": "check", "verdict": "refuted", "primary": True},
     }
-    rows = tuple(row.model_copy(update=words.get(row.id, {})) for row in verdicts.verdicts)
-    study = verdicts.model_copy(update={"verdicts": rows})
-    report = describe(study, {}, content, records, plan_key=KEY)
-    compile_report(report, content, prose, tmp_path / "exp7.pdf")
+    report, path = typeset(with_rows(verdicts, words), content, records, tmp_path)
     front = report["first_page"]
     shown = {row["id"]: row for theorem in front["theorems"] for row in theorem["rows"]}
     assert not {"7.5", "7.s2"} & shown.keys()
     assert [shown[name]["word"] for name in ("7.2", "7.4")] == ["not found", UNIVERSAL]
     assert [row["id"] for row in report["checks"]] == ["exp7.5", "exp7.s2"]
     assert front["checks"] == "Checks of code, in no count: 7.5 holds; 7.s2 fails."
-    printed = all_text(tmp_path / "exp7.pdf")
+    printed = all_text(path)
     assert front["checks"] in printed
     assert "tried: A − B" in printed
 
@@ -184,35 +181,21 @@ def test_run_keys_are_attached_and_fill_no_pages(pdf, records):
     assert records[0][0].seeds[0].run_key not in "".join(pages(path))
 
 
-def test_an_amended_study_prints_changes_citations_and_earlier_results(
-    trained, records, prose, tmp_path
-):
+def test_an_amended_study_prints_changes_citations_and_earlier_results(trained, records, tmp_path):
     verdicts, content = trained
     row = Earlier(id="exp7.9", effect=0.31, low=0.25, high=0.4, verdict="supported")
-    first, second, *others = verdicts.verdicts
-    changed = (
-        first,
-        second.model_copy(update={"before": row, "cites": "section 4: native rows transfer"}),
-        *(
-            other.model_copy(update={"before": row.model_copy(update={"id": other.id})})
-            for other in others
-        ),
-    )
-    amended = verdicts.model_copy(
-        update={
-            "revision": 2,
-            "amendments": ("2026-03-04, exp7.2: another template",),
-            "dropped": (row.model_copy(update={"id": "exp7.11", "verdict": "refuted"}),),
-            "verdicts": changed,
-        }
-    )
-    report = describe(amended, {}, content, records, plan_key=KEY)
+    before = {
+        "exp7.2": {"before": row, "cites": "section 4: native rows transfer"},
+        "exp7.3": {"before": row.model_copy(update={"id": "exp7.3"})},
+    }
+    more = {"revision": 2, "amendments": ("2026-03-04, exp7.2: another template",)}
+    more["dropped"] = (row.model_copy(update={"id": "exp7.11", "verdict": "refuted"}),)
+    report, path = typeset(with_rows(verdicts, before, **more), content, records, tmp_path)
     rows = {printed["id"]: printed for printed in report["verdicts"]}
     assert rows["exp7.1"]["before"] == "New in revision 2"
     assert rows["exp7.2"]["before"] == "Revision 1 (as 7.9): supported, 0.31 in [0.25, 0.4]"
     assert rows["exp7.3"]["before"] == "Revision 1: supported, 0.31 in [0.25, 0.4]"
-    compile_report(report, content, prose, tmp_path / "x.pdf")
-    text = all_text(tmp_path / "x.pdf")
+    text = all_text(path)
     assert "2026-03-04, exp7.2: another template" in text
     assert "7.11 refuted, 0.31 in [0.25, 0.4]" in text
     assert "Revision 1 (as 7.9): supported" in text
@@ -309,7 +292,7 @@ def test_every_judged_claim_stands_once_in_the_first_table_under_its_theorem(pdf
 
 
 def test_a_theorem_that_goes_on_repeats_its_head_and_no_row_stands_alone(
-    trained, records, prose, tmp_path
+    trained, records, tmp_path
 ):
     verdicts, content = trained
     report = describe(verdicts, {}, content, records, plan_key=KEY)
@@ -319,7 +302,7 @@ def test_a_theorem_that_goes_on_repeats_its_head_and_no_row_stands_alone(
         """The parts of the table on the first two pages, and their numbers of rows."""
         many = [theorem["rows"][0] | {"id": f"7.{100 + i}", "marks": ""} for i in range(rows)]
         report["first_page"]["theorems"] = [theorem | {"rows": many}]
-        compile_report(report, content, prose, tmp_path / "exp7.pdf")
+        compile_report(report, content, PROSE, tmp_path / "exp7.pdf")
         parts = [page.partition("The question")[0] for page in pages(tmp_path / "exp7.pdf")[:2]]
         return parts, [len(re.findall(r"7\.1\d\d C", part)) for part in parts]
 
@@ -338,16 +321,15 @@ def test_no_name_of_the_configuration_is_printed(pdf, exp5_report):
     assert report["failures"][0]["run"] == "A′"
 
 
-def test_a_note_is_printed_once_and_its_rows_bear_its_mark(trained, records, prose, tmp_path):
+def test_a_note_is_printed_once_and_its_rows_bear_its_mark(trained, records, tmp_path):
     verdicts, content = trained
-    first, second, third, *others = verdicts.verdicts
-    coarse = [row.model_copy(update={"notes": (COARSE,)}) for row in (second, third)]
-    shut = others[0].model_copy(update={"verdict": None, "withheld": "“A” has not learned"})
-    coarse[1] = coarse[1].model_copy(
-        update={"registration": Registration(exploratory=True, remark=WHY)}
-    )
-    noted = verdicts.model_copy(update={"verdicts": (first, *coarse, shut, *others[1:])})
-    report = describe(noted, {}, content, records, plan_key=KEY)
+    late = Registration(exploratory=True, remark=WHY)
+    noted = {
+        "exp7.2": {"notes": (COARSE,)},
+        "exp7.3": {"notes": (COARSE,), "registration": late},
+        "exp7.4": {"verdict": None, "withheld": "“A” has not learned"},
+    }
+    report, path = typeset(with_rows(verdicts, noted), content, records, tmp_path)
     theorems = report["first_page"]["theorems"]
     rows = {row["id"]: row for theorem in theorems for row in theorem["rows"]}
     assert [rows[f"7.{i}"]["marks"] for i in range(1, 5)] == ["", "a", "a, b", "c"]
@@ -357,8 +339,7 @@ def test_a_note_is_printed_once_and_its_rows_bear_its_mark(trained, records, pro
     assert texts["a"] == COARSE
     assert texts["b"] == f"exploratory: {WHY}; judged inconclusive"
     assert texts["c"] == "withheld: “A” has not learned"
-    compile_report(report, content, prose, tmp_path / "x.pdf")
-    assert all_text(tmp_path / "x.pdf").count(COARSE) == 1
+    assert all_text(path).count(COARSE) == 1
 
 
 @pytest.mark.parametrize(
@@ -409,13 +390,11 @@ def test_a_table_never_leaves_one_row_alone(before, tmp_path):
 
 
 @pytest.mark.parametrize("before", range(0, 700, 50))
-def test_a_long_table_begins_below_the_head_of_its_page(
-    before, computed, exp5_report, exp5_prose, tmp_path
-):
+def test_a_long_table_begins_below_the_head_of_its_page(before, computed, exp5_report, tmp_path):
     rows = [[f"row{n}.", "1"] for n in range(40)]
     columns = [{"head": head, "numeric": False} for head in ("Name", "Value")]
     table = {"name": "long", "caption": "Rows.", "notes": "", "columns": columns, "rows": rows}
-    prose = f"{exp5_prose}\n#let reading(report) = [#v({before}pt)]\n"
+    prose = f"{EXP5_PROSE}\n#let reading(report) = [#v({before}pt)]\n"
     report = exp5_report | {"tables": [table]}
     compile_report(report, computed[1], prose, tmp_path / "long.pdf")
     words = words_of(tmp_path / "long.pdf")
@@ -478,17 +457,11 @@ def test_prose_with_an_unknown_number_is_one_line_naming_it(computed, exp5_repor
     assert not (tmp_path / "x.pdf").exists()
 
 
-def test_typst_needs_no_system_fonts(computed, exp5_report, exp5_prose, tmp_path, monkeypatch):
-    seen = {}
-    compiled = typst.compile
-
-    def watch(*arguments, **options):
-        seen.update(options)
-        return compiled(*arguments, **options)
-
-    monkeypatch.setattr(typst, "compile", watch)
-    compile_report(exp5_report, computed[1], exp5_prose, tmp_path / "x.pdf")
-    assert seen["ignore_system_fonts"] is True
+def test_typst_needs_no_system_fonts(computed, exp5_report, tmp_path, monkeypatch):
+    compiled = Mock(wraps=typst.compile)
+    monkeypatch.setattr(typst, "compile", compiled)
+    compile_report(exp5_report, computed[1], EXP5_PROSE, tmp_path / "x.pdf")
+    assert compiled.call_args.kwargs["ignore_system_fonts"] is True
 
 
 def test_the_table_of_claims_has_seeds_where_rows_differ():
@@ -504,7 +477,7 @@ def test_the_table_of_claims_has_seeds_where_rows_differ():
         assert name == "certificates" or table.notes.startswith("12 seeds.")
 
 
-def test_the_figure_of_looks_stands_once_below_the_verdicts(records, prose, tmp_path):
+def test_the_figure_of_looks_stands_once_below_the_verdicts(records, tmp_path):
     looked = sequential_verdicts()
     content = tmp_path / "exp7"
     write_trained_content(content, looked)
@@ -513,11 +486,10 @@ def test_the_figure_of_looks_stands_once_below_the_verdicts(records, prose, tmp_
     drawn = read_json(content / "content.json")
     drawn["figures"].append({"name": "looks", "caption": "How many seeds."})
     write_json(content / "content.json", drawn)
-    report = describe(looked, {}, content, records, plan_key=KEY)
+    report, path = typeset(looked, content, records, tmp_path)
     rows = {row["id"]: row["end"] for row in report["verdicts"]}
     assert rows["exp7.2"] == f"look 2, 16 seeds, k = {looked.verdicts[1].k}"
-    compile_report(report, content, prose, tmp_path / "exp7.pdf")
-    text = pages(tmp_path / "exp7.pdf")
+    text = pages(path)
     assert sum("How many seeds." in page for page in text) == 1
     assert "look 2, 16 seeds" in "\n".join(text)
 
