@@ -2,6 +2,7 @@
 
 import pytest
 
+from journeylab.claims.reference import reference_of
 from journeylab.records.files import read_json, write_folder, write_json
 from journeylab.records.round import (
     ChangedPassage,
@@ -11,7 +12,6 @@ from journeylab.records.round import (
     drawn_figures,
     record_figures,
 )
-from journeylab.records.verdicts import Outcome
 from journeylab.reports.response.forms import plain_text, write_latex
 
 from .test_report import all_text
@@ -24,18 +24,11 @@ FIGURES_UNKNOWN = (
 )
 
 
-def outcome_of(row, **changed):
-    kept = {name: getattr(row, name) for name in ("effect", "low", "high", "verdict")}
-    return Outcome(**(kept | changed), seeds=row.n)
-
-
 def reviewed(studies, *, figures=None, passages=None, **changed):
     """A version in which exp7 had the same outcomes as now, except for those in `changed`."""
-    [study] = [each for each in studies if each.study == "exp7"]
-    claims = {row.id: outcome_of(row) for row in study.verdicts.verdicts}
+    claims = dict(reference_of(studies[1].verdicts).claims)
     for name, values in changed.pop("outcomes", {}).items():
-        [row] = [row for row in study.verdicts.verdicts if row.id == name]
-        claims[name] = outcome_of(row, **values)
+        claims[name] = claims[name].model_copy(update=values)
     then = StudyThen(claims=claims, seeds=12, figures=figures, **changed)
     return ReviewRound(
         since="v1",
@@ -75,9 +68,8 @@ def test_a_moved_verdict_and_a_moved_effect_are_told_apart(evidence):
 
 
 def test_an_effect_that_is_printed_alike_has_not_moved(evidence):
-    [study] = [each for each in evidence if each.study == "exp7"]
-    [row] = [row for row in study.verdicts.verdicts if row.id == "exp7.2"]
-    closer = {"exp7.2": {"effect": row.effect * (1 + 1e-9)}}
+    row = evidence[1].verdicts.verdicts[1]
+    closer = {row.id: {"effect": row.effect * (1 + 1e-9)}}
     section = described(evidence, reviewed(evidence, outcomes=closer))["round"]
     assert (section["studies"], section["unmoved"]) == ([], ["exp7"])
     assert "none changed its verdict, and none changed its effect alone" in section["summary"]
@@ -112,7 +104,7 @@ def test_every_cause_is_named(evidence):
 
 
 def test_figures_are_compared_by_their_checksums(evidence, tmp_path):
-    [study] = [each for each in evidence if each.study == "exp7"]
+    study = evidence[1]
     now = drawn_figures(study.folder)
     assert described(evidence, reviewed(evidence, figures=now))["round"]["unmoved"] == ["exp7"]
     _, lines = moved(evidence, reviewed(evidence, figures={"rates": "0a", "old": "0b"}))

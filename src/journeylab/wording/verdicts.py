@@ -328,12 +328,9 @@ def certainty(study: StudyRows, *, failed: int, trained: int) -> str:
             f"is at most {study.alpha}"
         )
     if exact:
-        whole = f"{count(len(exact))} {'claims' if len(exact) > 1 else 'claim'}"
-        whole = "every claim" if len(exact) == len(judged) else whole
-        texts.append(
-            f"{whole} {'is' if whole == 'every claim' else _are(len(exact))} exact: the worst of "
-            "all cases decides, not chance"
-        )
+        some = "one claim is" if len(exact) == 1 else f"{count(len(exact))} claims are"
+        these = "every claim is" if len(exact) == len(judged) else some
+        texts.append(f"{these} exact: the worst of all cases decides, not chance")
     if known := [row for row in judged if row.registration]:
         texts.append(_registered_text(known))
     if failed:
