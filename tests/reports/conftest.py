@@ -76,12 +76,9 @@ def effect(identity: str, word: str | None, values: Sequence[float | None], **mo
     low = sorted(-np.inf if x is None else x for x in values)[1]
     high = sorted(np.inf if x is None else x for x in values)[-2]
     seen = [x for x in values if x is not None]
-    statement = more.get(
-        "statement", "Native triples transfer to text better than linearised ones."
-    )
     given: dict[str, Any] = {
         "theorem": "prop:lis-union",
-        "statement": statement,
+        "statement": "Native triples transfer to text better than linearised ones.",
         "source": "document",
         "primary": word is not None,
         "kind": "above",
@@ -226,15 +223,17 @@ def write_trained_content(folder: Path, verdicts: StudyRows) -> None:
         write_json(partial / "numbers.json", study_numbers(verdicts, {"worlds": 12}))
         figures = [{"name": "rates", "caption": "Rates with intervals."}]
         content = {"title": "Native against linearised knowledge", "figures": figures, "tables": []}
-        content |= {"question": "Does a native triple transfer to text?", "labels": LABELS}
-        content |= {"arms": ARMS}
+        content["question"] = "Does a native triple transfer to text?"
+        content |= {"labels": LABELS, "arms": ARMS}
         write_json(partial / "content.json", content)
 
 
 CITED = sorted(cited(catalogue.prose("exp5")))
 
 
-def computed_results() -> StudyResults:
+@pytest.fixture(scope="session")
+def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Path]:
+    """exp5 at a tiny size, and the folder drawn from it."""
     cases: dict[str, Any] = {"computed": "bridge", "draws": 2, "lengths": (20, 200)}
     arm = Bridge(replicates="once", variants=list(OPERATORS), **cases)
     runs = [
@@ -269,13 +268,8 @@ def computed_results() -> StudyResults:
     ).completed({}, THEOREMS)
     records = tuple(describe_run(plan, inputs={}, outcomes=(), files={}) for plan in runs)
     settings = Settings(arms={"bridge": arm})
-    return StudyResults("exp5", settings, table, printed_names("exp5"), verdicts, runs=records)
-
-
-@pytest.fixture(scope="session")
-def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Path]:
-    """exp5 at a tiny size, and the folder drawn from it."""
-    results = computed_results()
+    names = printed_names("exp5")
+    results = StudyResults("exp5", settings, table, names, verdicts, runs=records)
     folder = tmp_path_factory.mktemp("computed") / "exp5"
     with write_folder(folder) as partial:
         draw_results(results, figures, partial, CITED)
@@ -318,25 +312,21 @@ def evidence(
     write_trained_content(folder, trained)
     results, drawn = computed
     assert results.verdicts is not None
-    return [
-        JudgedStudy(
-            verdicts=verdicts.completed(
-                {
-                    row.id: Registration(
-                        exploratory=row.id == "exp7.4", remark=WHY * (row.id == "exp7.4")
-                    )
-                    for row in verdicts.verdicts
-                },
-                THEOREMS,
-            ),
+    judged = []
+    for verdicts, path, ran in (
+        (results.verdicts, drawn, once_records),
+        (trained, folder, records),
+    ):
+        ids = [row.id for row in verdicts.verdicts]
+        registered = dict.fromkeys(ids, Registration(exploratory=False))
+        registered["exp7.4"] = Registration(exploratory=True, remark=WHY)
+        study = JudgedStudy(
+            verdicts=verdicts.completed(registered, THEOREMS),
             folder=path,
             content=read_json(path / "content.json"),
             numbers=read_json(path / "numbers.json"),
             records=ran,
             register="fedcba9876543210",
         )
-        for verdicts, path, ran in (
-            (results.verdicts, drawn, once_records),
-            (trained, folder, records),
-        )
-    ]
+        judged.append(study)
+    return judged
