@@ -17,7 +17,7 @@ from journeylab.records.files import MANIFEST, read_json, read_origin, sha256
 from journeylab.records.plans import read_plan
 from journeylab.records.repair import remake
 from journeylab.reports.answers import FILE
-from journeylab.wording.placeholders import PLACEHOLDER
+from journeylab.reports.numbers import PLACEHOLDER
 
 NUMBERS = "numbers.tex"
 NAMES = (

@@ -12,8 +12,8 @@ from journeylab.claims.schema import Register
 from journeylab.claims.theorems import Theorems, read_theorems
 from journeylab.commands import results
 from journeylab.config import UserError
+from journeylab.reports.numbers import UNJUDGED
 from journeylab.reports.summary import HEAD, TheoremCounts, count_outcomes
-from journeylab.wording.placeholders import UNJUDGED
 from journeylab.wording.rows import StudyRows
 from journeylab.wording.verdicts import capital, checks_text
 

@@ -13,8 +13,7 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import PositiveInt, StringConstraints, model_validator
 
 from journeylab.config import Frozen, UserError, build, check_known, read_yaml
-from journeylab.reports.numbers import study_numbers
-from journeylab.wording.placeholders import PLACEHOLDER, fill, print_all
+from journeylab.reports.numbers import PLACEHOLDER, fill, print_all, study_numbers
 from journeylab.wording.rows import StudyRows
 from journeylab.wording.verdicts import OUTCOMES, listed, meaning
 

@@ -11,13 +11,13 @@ from journeylab.config import UserError
 from journeylab.records.round import ReviewRound
 from journeylab.reports.answers import STALE, differing
 from journeylab.reports.forest import WIDTH, strip
+from journeylab.reports.numbers import fill, print_all
 from journeylab.reports.response.changes import describe_round
 from journeylab.reports.response.reproducibility import reproducibility, runs_table
 from journeylab.reports.summary import HEAD, NOTES, JudgedStudy, count_outcomes
 from journeylab.reports.tables import printed_table
 from journeylab.reports.typeset import STAMP
 from journeylab.wording.numbers import value_text
-from journeylab.wording.placeholders import fill, print_all
 from journeylab.wording.rows import Row
 from journeylab.wording.typography import plain, short
 from journeylab.wording.verdicts import (
