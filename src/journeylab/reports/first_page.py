@@ -33,7 +33,6 @@ def first_page(
 
     ``failed`` of ``trained`` seeds have no result.
     """
-    judged = study.judged
     texts, marks = row_marks(study)
     figures = drawn["figures"]
     return {
@@ -50,7 +49,7 @@ def first_page(
                 "label": label if rows[0].known_theorem else "",
                 "rows": [front_row(row, marks[row.id]) for row in rows],
             }
-            for label, rows in grouped((row.theorem, row) for row in judged).items()
+            for label, rows in grouped((row.theorem, row) for row in study.judged).items()
         ],
         "checks": checks_text(study.checks),
         "notes": [{"mark": mark, "text": text} for mark, text in texts.items()],

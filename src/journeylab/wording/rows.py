@@ -56,7 +56,7 @@ class Row(Verdict):
 
     ``withheld`` says which gates failed; ``notes`` are remarks on this row. ``before`` is the
     outcome of the row that this row continues from the previous revision. The ``registration`` and
-    the text of the theorem are :meth:`StudyRows.completed`; they are not written.
+    the text of the theorem, which :meth:`StudyRows.completed` adds, are not written.
     """
 
     theorem: str
