@@ -20,7 +20,7 @@ COMPUTE = Plan(stage="compute", **NAMES)
 PLANS = (TRAIN, MEASURE)
 
 
-def finish(folder, plan, measured, value=0.5):
+def finish(folder, plan, measured, value=0.5, state=COMMITTED):
     """Write the files of a finished run, with the writers of the stages."""
     table = pd.DataFrame({"seed": [0, 1], "metric": "loss", "value": [value, 2 * value]})
     table = table.assign(study=plan.study, arm=plan.arm, variant=plan.variant)
@@ -30,7 +30,7 @@ def finish(folder, plan, measured, value=0.5):
     if plan.stage == "compute":
         del hashes["weights.safetensors"]
     scheduler = runs.Scheduler(job="7", nodes="node-of-mine")
-    write_finished(folder, plan, files=hashes, state=COMMITTED, scheduler=scheduler)
+    write_finished(folder, plan, files=hashes, state=state, scheduler=scheduler)
     if plan.stage == "train":
         origin = measured.origin(run=folder / runs.RUN)
         files.write_table(folder / files.MEASUREMENTS, table, origin)
