@@ -1,6 +1,6 @@
 """The style sheet, plot forms, and the results that figures are drawn from."""
 
-from journeylab.plotting.figures import Draw, Figures, draw_figures, multiples
+from journeylab.plotting.figures import Draw, Figures, draw_figures, multiples, stopping
 from journeylab.plotting.medians import Columns, medians, ranges, tabulated
 from journeylab.plotting.plots import (
     Lines,
@@ -12,7 +12,16 @@ from journeylab.plotting.plots import (
     median_interval,
     seeds,
 )
-from journeylab.plotting.results import RunName, StudyResults, Table, median, summary, table
+from journeylab.plotting.results import (
+    Level,
+    RunName,
+    StudyResults,
+    Table,
+    in_names,
+    median,
+    summary,
+    table,
+)
 from journeylab.plotting.searches import (
     describe_search,
     gain_of_longest,
@@ -20,5 +29,4 @@ from journeylab.plotting.searches import (
     tabulate_search,
     tabulate_trials,
 )
-from journeylab.plotting.stopping import stopping
 from journeylab.plotting.style import SMALLEST, TEXT, Style, save, styled, styles

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 
 from journeylab.plotting.plots import (
@@ -13,12 +14,15 @@ from journeylab.plotting.plots import (
     canvas,
     curves,
     facets,
+    label_right,
     legend_above,
     plain_ticks,
     seeds,
 )
 from journeylab.plotting.results import Level, StudyResults, in_names, in_print_order
-from journeylab.plotting.style import Style, styles
+from journeylab.plotting.style import SMALLEST, Style, styles
+from journeylab.wording.rows import Row, StudyRows
+from journeylab.wording.verdicts import tag
 
 Draw = Callable[[StudyResults], Figure | None]
 """Draws a figure, or returns None where its runs are missing."""
@@ -50,6 +54,7 @@ def multiples(
     height: float | tuple[float, float] = 1.4,
     labels: tuple[str, str] = ("", ""),
     names: Mapping[str, Mapping[Any, str]] = _NONE,
+    clip: tuple[float | None, float | None] = (None, None),
     rows: Callable[[StudyResults, pd.DataFrame], pd.DataFrame] = lambda results, rows: rows,
     limits: Mapping[str, Any] | Callable[[Any, pd.DataFrame], Mapping[str, Any]] = _NONE,
     curve: bool = False,
@@ -63,13 +68,15 @@ def multiples(
     Several ``metrics`` by title, each with levels of its own if it is a pair, have their titles in
     the column ``measure``; of a ``curve`` they are recorded in training, and drawn as curves, else
     in ``form``. ``names`` are the printed names of levels by factor, in their order: other levels
-    are left out. ``rows`` changes the table last. A pair as ``height`` is that of an empty panel
-    and what each level of ``y`` adds. ``labels`` are those of x and y. ``shown`` are the styles of
-    ``hue``, or all its levels; without it, models have their own and others those of the levels
-    that are present. ``lines`` are :func:`anchors`, or a function of results, facet and its rows;
-    ``limits`` are set on the axes, or a function of facet and all rows. Of ``options``, x, y, hue
-    and units go to the form, the others to :func:`facets`, or to the axes if there is neither
-    ``row`` nor ``col``. A legend is above; without rows there is no figure.
+    are left out. Values are at least and at most the ends of ``clip``. ``rows`` changes the table
+    last. A pair as ``height`` is that of an empty panel and what each level of ``y`` adds.
+    ``labels`` are those of x and y. ``shown`` are the styles of ``hue``, or all its levels; without
+    it, models have their own and others those of the levels that are present. ``lines`` are
+    :func:`anchors`, or a function of results, facet and its rows; a text is a metric, whose median
+    over the seeds of a panel is the line. ``limits`` are set on the axes, or a function of facet
+    and all rows. Of ``options``, x, y, hue and units go to the form, the others to :func:`facets`,
+    or to the axes if there is neither ``row`` nor ``col``. A legend is above; without rows there is
+    no figure.
     """
     encoding = {name: options.pop(name) for name in ("x", "y", "hue", "units") if name in options}
     drawn = curves if curve else form
@@ -82,7 +89,7 @@ def multiples(
         for factor, printed in names.items():
             table = table[table[factor].isin(list(printed))]
             table = table.assign(**{factor: in_names(table[factor], printed)})
-        table = rows(results, table)
+        table = rows(results, table.assign(value=table["value"].clip(*clip)))
         if table.empty:
             return None
         high, each = height if isinstance(height, tuple) else (height, 0.0)
@@ -99,10 +106,26 @@ def multiples(
             axes.set(**(limits(level, table) if callable(limits) else limits))
             drawn(axes, part, of_hue, **encoding)
             known = lines(results, level, part) if callable(lines) else lines
+            known = {name: _read(results, line, part, names) for name, line in known.items()}
             anchors(axes, known, x=drawn is seeds and encoding.get("x", "value") == "value")
         return legend_above(figure)
 
     return draw
+
+
+def _read(
+    results: StudyResults, line: Any, part: pd.DataFrame, names: Mapping[str, Mapping[Any, str]]
+) -> Any:
+    """A line, or the anchor that it names, in the arms and at the levels of a panel's rows."""
+    if not isinstance(line, str):
+        return line
+    where = {}
+    for factor in ("arm", *results.names.metrics[line].factors):
+        if factor in part:
+            shown = part[factor].unique()
+            known = names.get(factor, {level: level for level in shown})
+            where[factor] = [level for level, name in known.items() if name in shown]
+    return results.anchor(line, **where)
 
 
 def _styles(
@@ -141,3 +164,50 @@ def _gather(
         joined[column] = joined[column].cat.remove_unused_categories()
     in_order = joined.sort_values(["data", "model"], kind="stable")["run"].unique()
     return joined.assign(run=pd.Categorical(joined["run"], in_order))
+
+
+_ENDS = ("supported", "refuted", "withheld", "settled", "open", "depends")
+
+
+def stopping(study: StudyRows) -> Figure | None:
+    """The claims over seeds against the looks: a marker where each claim ended.
+
+    None if the study has no sequential looks, or no claim that is judged at them.
+    """
+    rows = [row for row in study.verdicts if row.state]
+    if not study.looks or not rows:
+        return None
+    names = [row.id.removeprefix("exp") for row in rows]
+    table = pd.DataFrame(
+        {"row": range(len(rows)), "seeds": [row.n for row in rows], "end": [*map(_end, rows)]}
+    )
+    figure, axes = canvas(0.155 * len(rows) + 0.62, "seeds, with ticks at the looks")
+    drawn = styles(_ENDS)
+    axes.hlines(table["row"], 0, table["seeds"], color="#c8c8c8", linewidth=1.0, zorder=1)
+    sns.scatterplot(
+        table,
+        x="seeds",
+        y="row",
+        hue="end",
+        style="end",
+        palette={name: style.color for name, style in drawn.items()},
+        markers={name: style.marker for name, style in drawn.items()},
+        s=26,
+        legend=False,
+        ax=axes,
+        zorder=3,
+    )
+    for height, row in enumerate(rows):
+        label_right(axes, height, tag(row.word if row.state == "decided" else row.state))
+    axes.set(ylabel="", ylim=(len(rows) - 0.4, -0.6))
+    axes.set(xlim=(0, study.looks[-1] + 1), xticks=study.looks)
+    axes.set_yticks(range(len(rows)), names)
+    axes.tick_params(axis="y", length=0, labelsize=SMALLEST)
+    axes.grid(visible=False, axis="y")
+    axes.grid(visible=True, axis="x")
+    return figure
+
+
+def _end(row: Row) -> str:
+    """The judge's verdict on a decided claim, or the state of another one."""
+    return str(row.verdict if row.state == "decided" else row.state)

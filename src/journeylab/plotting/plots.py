@@ -32,13 +32,13 @@ _ANCHORS: tuple[dict[str, Any], ...] = (
 Panel = tuple[Axes, pd.DataFrame]
 
 
-def median_interval(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
-    """The interval [x₍k₎, x₍n+1−k₎] of the population median, as in verdicts.
+def median_interval(values: ArrayLike) -> tuple[float, float]:
+    """The 95 % interval [x₍k₎, x₍n+1−k₎] of the population median, as in verdicts.
 
     A missing value (NaN) counts as −∞ in the lower end and as ∞ in the upper end.
     """
     x = np.asarray(values, dtype=np.float64)
-    return statistics.median_interval(x, statistics.interval_rank(len(x), (1 - level) / 2))
+    return statistics.median_interval(x, statistics.interval_rank(len(x), 0.025))
 
 
 class _Grid(sns.FacetGrid):  # type: ignore[misc]  # seaborn has no types

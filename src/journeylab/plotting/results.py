@@ -145,7 +145,7 @@ class StudyResults:
         """The measurements of a metric for seaborn; a failed seed is a row without a value.
 
         Columns ``data``, ``model`` and ``run`` hold the printed names of arm, variant and both, as
-        ordered categories. Infinite values become NaN.
+        ordered categories. Infinite values become NaN; whole numbers among levels are integers.
         """
         return self._in_print(self._measured(metric), where)
 
@@ -178,6 +178,8 @@ class StudyResults:
             unused = [name for name in factors if rows[name].isna().all()]  # of other metrics
             rows = rows.drop(columns=unused)
             factors = [name for name in factors if name not in unused]
+            numbers = rows[factors].select_dtypes("float")
+            rows = rows.astype({name: int for name, of in numbers.items() if (of % 1 == 0).all()})
         chosen = {name: level for name, level in where.items() if name in _RUN}
         levels = rows[factors].drop_duplicates()
         if rows.empty:  # no seed finished: the levels are known from `where` only
@@ -259,8 +261,4 @@ def in_print_order(known: Iterable[str], present: Iterable[str]) -> list[str]:
 
 
 def _in_order(names: "pd.Series[str]", printed: Mapping[str, str]) -> pd.Categorical:
-    present = set(names)
-    shown = [name for name in in_print_order(printed, present) if name in present]
-    return pd.Categorical(
-        names.map(lambda name: printed.get(name, name)), [printed.get(n, n) for n in shown]
-    )
+    return in_names(names, {n: printed.get(n, n) for n in in_print_order(printed, set(names))})

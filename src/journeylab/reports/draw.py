@@ -9,7 +9,6 @@ from typing import Protocol
 from journeylab import plotting as plot
 from journeylab.config import UserError, check_known
 from journeylab.plotting import StudyResults, Table
-from journeylab.plotting.captions import SENTENCES
 from journeylab.records.files import MANIFEST, write_json
 from journeylab.reports.latex import latex_macros, latex_table
 from journeylab.reports.numbers import study_numbers, with_own_keys
@@ -23,6 +22,22 @@ _LOOKS = (
     "supported or refuted; withheld, since a prerequisite is not met; or inconclusive: settled "
     "if no further seeds up to the last look could decide the claim, and else open."
 )
+_INTERVALS = "distribution-free 95 % intervals"
+_DOTS = f"Each dot is one seed; markers are medians, lines their {_INTERVALS}"
+_LINES = f"Thin lines are seeds, thick lines medians over seeds, bands their {_INTERVALS}"
+
+SENTENCES = {
+    "seeds": f"{_DOTS}; ✗ counts failed seeds.",
+    "seeds_unbounded": f"{_DOTS}; ✗ counts failed seeds, which count as ±∞ in the intervals.",
+    "seeds_finished": f"{_DOTS}.",
+    "curves": f"{_LINES}; ✗ counts failed seeds, which have no line.",
+    "curves_finished": f"{_LINES}.",
+    "chosen": "*: the settings of the study.",
+}
+"""Sentence by its name in braces: ``seeds`` says what :func:`~journeylab.plotting.seeds` draws,
+``seeds_unbounded`` also how failed seeds enter an interval, ``seeds_finished`` where none can fail;
+``curves`` likewise; ``chosen`` what the asterisk in a table of a search means.
+"""
 _PLACE = re.compile(r"\{(?P<key>[a-z][\w.-]*)(?::(?P<form>\w+))?\}")
 
 DRAWN = {MANIFEST, "content.json", "figures", "numbers.json", "numbers.tex", "tables"}

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from journeylab import plotting as plot
-from journeylab.plotting import Lines, StudyResults
+from journeylab.plotting import StudyResults
 from journeylab.studies.exp11_sabag_pooling import settings as own
 from journeylab.studies.exp11_sabag_pooling.tables import numbers, tabulate
 
@@ -12,6 +12,7 @@ _TASKS = (
     *("string-extremes", "string-double", "sentence"),
 )
 """The arms that are trained."""
+_CEILING = {"permutation-invariant ceiling": "ceiling"}
 
 
 def _title_exact(results: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
@@ -20,11 +21,6 @@ def _title_exact(results: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
     titles = [f"{results.arms[arm]}{end}" for arm in _TASKS for end in ends.values()]
     title = pd.Categorical(rows["data"].astype(str) + rows["measure"].map(ends), titles)
     return rows.assign(data=title.remove_unused_categories())
-
-
-def _ceiling(results: StudyResults, _: str, part: pd.DataFrame) -> Lines:
-    """The ceiling of the task of a panel."""
-    return {"permutation-invariant ceiling": results.anchor("ceiling", arm=part["arm"].iloc[0])}
 
 
 def _add_case(_: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
@@ -42,7 +38,7 @@ FIGURES: plot.Figures = {
         height=1.25,
         labels=("accuracy", ""),
         rows=_title_exact,
-        lines=_ceiling,
+        lines=_CEILING,
         col="data",
         col_wrap=4,
         xlim=(-0.05, 1.05),
@@ -52,7 +48,7 @@ FIGURES: plot.Figures = {
         {"arm": _TASKS},
         curve=True,
         labels=("step", "accuracy"),
-        lines=_ceiling,
+        lines=_CEILING,
         col="data",
         col_wrap=3,
         sharex=False,

@@ -48,7 +48,7 @@ def _bounds(results: StudyResults, _: str, part: pd.DataFrame) -> plot.Lines:
 def _against_length(metric: str, limits: tuple[float, float], **options: Any) -> plot.Draw:
     return plot.multiples(
         metric,
-        rows=lambda _, rows: rows.assign(value=rows["value"].clip(_SMALLEST, limits[1])),
+        clip=(_SMALLEST, limits[1]),
         height=1.9,
         labels=("length N", "relative error"),
         limits={"yscale": "log"},

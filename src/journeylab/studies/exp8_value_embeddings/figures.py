@@ -1,10 +1,8 @@
 """Figures of exp8."""
 
 from pathlib import Path
-from typing import Any
 
 from journeylab import plotting as plot
-from journeylab.plotting import StudyResults
 from journeylab.studies.exp8_value_embeddings.settings import DOCUMENT_WIDTH, PRINTED
 from journeylab.studies.exp8_value_embeddings.tables import EXPONENT_TITLES, numbers, tabulate
 from journeylab.wording.names import read_names
@@ -17,13 +15,6 @@ _SHOWN = ("discrete", "sinusoidal", "hybrid50", "fourier-high", "scalar")
 _COSINES = (0.985, 0.9975)
 
 
-def _answers(results: StudyResults, level: tuple[str, str], _: Any) -> plot.Lines:
-    """The rates of two answers without a model on the test set of a panel."""
-    test = next(test for test, title in _TESTS.items() if title == level[1])
-    answers = {"greedy": "greedy_optimal", "random permutation": "random_optimal"}
-    return {name: results.anchor(of, test=test, arm="axial") for name, of in answers.items()}
-
-
 FIGURES: plot.Figures = {
     "tests": plot.multiples(
         "optimal",
@@ -31,7 +22,7 @@ FIGURES: plot.Figures = {
         height=(0.5, 0.17),
         labels=("optimal answers", ""),
         names={"test": _TESTS},
-        lines=_answers,
+        lines={"greedy": "greedy_optimal", "random permutation": "random_optimal"},
         row="data",
         col="test",
         xlim=(-0.03, 1.03),
