@@ -3,7 +3,7 @@
 import pytest
 
 from journeylab.catalogue import printed_names
-from journeylab.studies.exp4_operator_recovery import figures, panels, tables
+from journeylab.studies.exp4_operator_recovery import figures, tables
 
 from .results import DRAWS, RUNS, SEEDS
 
@@ -14,7 +14,7 @@ NAMES = printed_names("exp4")
 def test_the_null_is_drawn_beside_every_metric(results, drawn, name, arm):
     figure = drawn[name]
     named = {t.get_text() for t in figure.legends[0].get_texts()}
-    assert named == {panels.NULL, *tables.STAGE.values()}
+    assert named == {figures.NULL, *tables.STAGE.values()}
     for axes in figure.axes:
         dots = sum(len(c.get_offsets()) for c in axes.collections)
         assert dots == 2 * SEEDS + DRAWS

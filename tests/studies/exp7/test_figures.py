@@ -4,8 +4,8 @@ from dataclasses import replace
 import numpy as np
 
 from journeylab.reports.queries import answer
+from journeylab.studies.exp7_native_kg.figures import numbers
 from journeylab.studies.exp7_native_kg.settings import Data
-from journeylab.studies.exp7_native_kg.tables import numbers
 
 from ...made import configured
 from ..gathering import draw

@@ -2,8 +2,10 @@
 
 from collections.abc import Collection
 
+import pandas as pd
+
 from journeylab import plotting as plot
-from journeylab.studies.exp6_coupling_rank import panels
+from journeylab.plotting import Lines, StudyResults
 from journeylab.studies.exp6_coupling_rank.printed import (
     FITTED,
     FREQUENCY_NAMES,
@@ -11,7 +13,33 @@ from journeylab.studies.exp6_coupling_rank.printed import (
     WHOLE,
     tabulate,
 )
-from journeylab.studies.exp6_coupling_rank.settings import ARITHMETICS, HEADS, STACKED, D
+from journeylab.studies.exp6_coupling_rank.settings import ARITHMETICS, HEADS, JOURNEYS, STACKED, D
+
+LOWEST = 1e-8
+"""Errors below this are drawn at it."""
+_CEILING = {"position-blind ceiling": "blind_ceiling"}
+
+
+def name_heads(results: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:
+    """Models, with their number of heads if they have one."""
+    heads = {results.labels[variant]: f"{results.labels[variant]}, H = {D}" for variant in STACKED}
+    return rows.assign(case=rows["model"].cat.rename_categories(heads))
+
+
+def references(results: StudyResults, _: str, part: pd.DataFrame) -> Lines:
+    """A journey head; of labels also the most frequent noisy one, and the ceiling without t."""
+    arm = part["arm"].iloc[0]
+    trained = (results.anchor("accuracy", arm=arm, variant=head) for head in JOURNEYS)
+    journey = {"journey": next((middle for middle in trained if middle is not None), None)}
+    noisy = {"most frequent noisy label": "memory"}
+    return journey | noisy | _CEILING if arm in LABELLED else journey
+
+
+def least_errors(results: StudyResults, _: str, part: pd.DataFrame) -> Lines:
+    """The smallest errors of H separable terms."""
+    least = results.pool("eckart_young", arm=part["arm"].iloc[0], variant="separable")
+    line = least.groupby("H")["value"].median().clip(lower=LOWEST).to_numpy(float)
+    return {"Eckart–Young": (range(len(line)), line)}
 
 
 def _by_heads(arms: Collection[str]) -> plot.Draw:
@@ -19,9 +47,8 @@ def _by_heads(arms: Collection[str]) -> plot.Draw:
         "accuracy",
         {"arm": arms, "variant": STACKED},
         labels=("heads H", "accuracy"),
-        rows=panels.count_heads,
         form=plot.curves,
-        lines=panels.references,
+        lines=references,
         limits={"xticks": HEADS},
         x="H",
         col="data",
@@ -41,8 +68,8 @@ FIGURES: plot.Figures = {
         {"arm": LABELLED},
         height=(0.5, 0.17),
         labels=("accuracy", ""),
-        rows=panels.name_heads,
-        lines=panels.ceiling,
+        rows=name_heads,
+        lines={"journey": None, "most frequent noisy label": None, **_CEILING},
         y="case",
         hue="model",
         col="data",
@@ -54,13 +81,13 @@ FIGURES: plot.Figures = {
         {"arm": FITTED, "variant": "separable"},
         height=1.5,
         labels=("heads H", "squared error"),
-        rows=panels.clip_errors,
-        lines=panels.least_errors,
+        clip=(LOWEST, None),
+        lines=least_errors,
         limits={"yscale": "log"},
         x="H",
         col="data",
         col_wrap=2,
-        ylim=(panels.LOWEST / 2, 2.0),
+        ylim=(LOWEST / 2, 2.0),
     ),
     "spectrum": plot.multiples(
         "singular_value",
@@ -68,7 +95,7 @@ FIGURES: plot.Figures = {
         height=1.7,
         labels=("i", "σᵢ / σ₁"),
         names={"frequencies": FREQUENCY_NAMES},
-        rows=panels.clip_spectrum,
+        clip=(1e-33, None),
         shown=ARITHMETICS,
         limits={"yscale": "log"},
         x="i",

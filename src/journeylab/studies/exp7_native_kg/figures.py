@@ -1,11 +1,11 @@
-"""Figures of exp7."""
+"""Figures and tables of exp7, and numbers of its prose that no query of measurements gives."""
 
 import pandas as pd
 
 from journeylab import plotting as plot
-from journeylab.knowledge.tables import PRIMARY, TIER_TITLES
-from journeylab.plotting import StudyResults
-from journeylab.studies.exp7_native_kg.tables import numbers, tabulate
+from journeylab.knowledge.tables import PRIMARY, TIER_TITLES, undertrained, worlds_per_seed
+from journeylab.plotting import StudyResults, Table
+from journeylab.studies.exp7_native_kg.settings import DOCUMENTED
 
 READINGS = ("characters", "words", "larger")
 _UNREAD: dict[str, str | int] = {"format": "unread", "candidates": "all"}
@@ -14,6 +14,40 @@ _TIERS: dict[str, dict[str, str | int]] = {
     TIER_TITLES["T2"]: {"tier": "T2", **_UNREAD},
     TIER_TITLES["T3"]: {"tier": "T3", **_UNREAD},
 }
+
+
+def tabulate(results: StudyResults) -> dict[str, Table]:
+    """Documented and actual sizes."""
+    return {"counts": _tabulate_counts(results)} if len(results.select("count")) else {}
+
+
+def _tabulate_counts(results: StudyResults) -> Table:
+    """The documented sizes against those of a world with the documented generations."""
+    counted = results.select("count").groupby("quantity")["value"].first()
+    off = results.select("count_deviation").groupby("quantity")["value"].max()
+    rows = [
+        {"Quantity": name, "Reviewer plan": _print_size(name, size)}
+        | {"Here": _print_size(name, counted[name]), "Deviation": f"{100 * off[name]:.0f} %"}
+        for name, size in DOCUMENTED.items()
+    ]
+    return plot.table(rows)
+
+
+def _print_size(quantity: str, value: float) -> str:
+    return f"{100 * value:.0f} %" if quantity.endswith("share") else f"{value:.0f}"
+
+
+def numbers(results: StudyResults) -> dict[str, float | int | str]:
+    """Worlds, the derived facts of the documented one, and undertrained runs."""
+    total, base = (
+        results.anchor("world_size", arm="characters", quantity=quantity)
+        for quantity in ("facts", "base facts")
+    )
+    return {
+        "worlds": worlds_per_seed(results),
+        "facts.derived": round(total - base) if total and base else "n/a",
+        **undertrained(results),
+    }
 
 
 def against_b(results: StudyResults, _: pd.DataFrame) -> pd.DataFrame:
@@ -25,13 +59,6 @@ def against_b(results: StudyResults, _: pd.DataFrame) -> pd.DataFrame:
         if levels["tier"] != "T1"
     ]
     return pd.concat(tables, ignore_index=True).astype({"run": str})
-
-
-def floors(results: StudyResults, facet: tuple[str, str], rows: pd.DataFrame) -> plot.Lines:
-    """The guess by relation and generation, and by the relation alone, in these worlds."""
-    tier, arms = _TIERS[facet[1]]["tier"], tuple(rows["arm"].unique())
-    known = {"guess": "floor_generation", "most frequent tail": "floor_marginal"}
-    return {name: results.anchor(of, tier=tier, arm=arms) for name, of in known.items()}
 
 
 FIGURES: plot.Figures = {
@@ -51,7 +78,7 @@ FIGURES: plot.Figures = {
         {"arm": READINGS},
         height=1.25,
         labels=("hits@1", ""),
-        lines=floors,
+        lines={"guess": "floor_generation", "most frequent tail": "floor_marginal"},
         limits={"xlim": (-0.04, 1.04)},
         row="data",
         col="measure",
