@@ -25,10 +25,8 @@ from journeylab.plotting import (
     styles,
 )
 from journeylab.plotting.plots import plain_ticks
-from journeylab.records.verdicts import Point
-from journeylab.wording.rows import Row, StudyRows
 
-NUMBERS = {"mean": 0.2, "n": 3, "failures": 1, "verdict": "inconclusive"}
+from ..reports.conftest import sequential_verdicts, trained_verdicts
 
 
 def table(values, **columns) -> pd.DataFrame:
@@ -182,63 +180,26 @@ def test_the_style_leaves_no_trace():
     assert dict(mpl.rcParams) == before
 
 
-def claim(identity: str, **given) -> Row:
-    """A primary claim above 0.1: three seeds, one of which failed."""
-    words = {
-        "theorem": "t",
-        "statement": "One beats the other.",
-        "source": "document",
-        "primary": True,
-        "kind": "above",
-        "region": {"above": 0.1},
-        "region_text": "> 0.1",
-        "effect_text": "a/A − b/B",
-        "metric_label": "hits@1, tier 2",
-        "detectable": None,
-        "effect": 0.2,
-        "low": -0.1,
-        "high": 0.3,
-        "tail": 0.1,
-        "k": 1,
-        "points": tuple(Point(seed=i, value=x) for i, x in enumerate((-0.1, None, 0.3))),
-    }
-    return Row(id=identity, **(NUMBERS | words | given))
-
-
-def claims(*verdicts: Row) -> StudyRows:
-    given = {"scale": "default", "evidence": True}
-    return StudyRows(study="exp1", seeds=3, alpha=0.05, M=1, verdicts=verdicts, **given)
-
-
-STATES = [("supported", "decided"), ("refuted", "decided"), (None, "withheld")]
-STATES += [("inconclusive", "settled"), ("inconclusive", "open"), ("depends", "decided")]
-
-
-def looked(*ends: int):
-    rows = [
-        claim(f"exp1.{i}", verdict=word, state=state, n=n)
-        for i, ((word, state), n) in enumerate(zip(STATES, ends, strict=True), 1)
-    ]
-    return claims(*rows, claim("exp1.s1", primary=False)).model_copy(update={"looks": (12, 16, 20)})
-
-
 def test_every_judged_claim_has_a_marker_where_its_looks_ended():
-    ends = [12, 16, 12, 12, 20, 16]
+    looked = sequential_verdicts()
+    ended = [row for row in looked.verdicts if row.state]
+    secondary = [row for row in looked.verdicts if not row.state]
+    ended[3] = ended[3].model_copy(update={"verdict": "depends"})
     with styled():
-        [axes] = stopping(looked(*ends)).axes
+        [axes] = stopping(looked.model_copy(update={"verdicts": (*ended, *secondary)})).axes
     [markers] = [each for each in axes.collections if isinstance(each, PathCollection)]
-    assert markers.get_offsets().tolist() == [[n, row] for row, n in enumerate(ends)]
+    assert markers.get_offsets().tolist() == [[row.n, place] for place, row in enumerate(ended)]
     assert len({color.tobytes() for color in markers.get_facecolors()}) == 6
     assert len({path.vertices.tobytes() for path in markers.get_paths()}) == 6
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == [f"1.{i}" for i in range(1, 7)]
-    assert list(axes.get_xticks()) == [12, 16, 20]
-    words = ["✓ supported", "✗ refuted", "withheld", "settled", "open", "↔ depends"]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == [f"7.{i}" for i in range(1, 7)]
+    assert list(axes.get_xticks()) == list(looked.looks)
+    words = ["✓ supported", "✗ refuted", "settled", "↔ depends", "open", "withheld"]
     assert [text.get_text() for text in axes.texts] == words
 
 
 def test_looks_without_a_sequence_are_not_drawn():
-    assert stopping(claims(claim("exp1.1"))) is None
-    assert stopping(claims().model_copy(update={"looks": (12, 16)})) is None
+    assert stopping(sequential_verdicts().model_copy(update={"looks": ()})) is None
+    assert stopping(trained_verdicts(evidence=True)) is None
 
 
 def test_more_anchors_than_styles_are_refused_and_none_is_left_out():
