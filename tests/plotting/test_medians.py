@@ -3,15 +3,19 @@
 import pandas as pd
 import pytest
 
-from journeylab.config import StudySettings, TrainedArm
-from journeylab.plotting import StudyResults, medians, multiples, ranges, table
+from journeylab.config import StudySettings, TrainedArm, UserError
+from journeylab.plotting import StudyResults, medians, multiples, ranges, styled, table
 
 from ..made import named
 
 NAMES = named(
     labels={"linear": "a line"},
     arms={"few": "2 points", "many": "9 points"},
-    metrics={"error": "an error", "speed": "measured in no run"},
+    metrics={
+        "accuracy": {"label": "accuracy", "factors": {"split": ["seen", "new"]}},
+        "error": "an error",
+        "speed": "measured in no run",
+    },
 )
 COLUMNS = {"Seen": ("accuracy", {"split": "seen"}), "New": ("accuracy", {"split": "new"})}
 
@@ -82,6 +86,26 @@ def test_a_metric_that_no_run_measured_makes_no_row_and_no_figure() -> None:
     assert medians(results(), {"Rate": ("speed", {"of": 1})}).frame.empty
     assert ranges(results(), {"speed": ("of",)}).frame.empty
     assert multiples("speed", height=1.0, names={"of": {1: "one"}})(results()) is None
+
+
+def test_a_line_that_names_a_metric_is_its_median_in_the_panel() -> None:
+    of = results()
+    new = of.measurements["split"] == "new"
+    of.measurements.loc[new, "value"] += 0.3
+    titles = {"split": {"seen": "training", "new": "test"}}
+    draw = multiples(
+        "accuracy", names=titles, lines={"median": "accuracy"}, row="data", col="split"
+    )
+    with styled():
+        figure = draw(of)
+    assert figure is not None
+    drawn = [
+        [line.get_xdata()[0] for line in axes.lines if line.get_label() == "median"]
+        for axes in figure.axes
+    ]
+    assert drawn == [[pytest.approx(0.2)], [], [pytest.approx(0.6)], [pytest.approx(0.9)]]
+    with pytest.raises(UserError, match="metric 'acuracy' is drawn, but is unknown"):
+        multiples("accuracy", lines={"median": "acuracy"})(of)
 
 
 def test_ranges_have_a_row_for_each_level() -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from journeylab.config import StudySettings, TrainedArm, UserError
-from journeylab.plotting import StudyResults, median, summary
+from journeylab.plotting import StudyResults, median
 
 from ..made import named
 
@@ -96,6 +96,12 @@ def test_if_no_seed_finished_every_seed_is_a_row_without_a_value() -> None:
     assert list(rows["model"].cat.categories) == ["a line"]
 
 
+def test_whole_numbers_among_levels_are_integers() -> None:
+    results = trained()
+    results.measurements["n"], results.measurements["rate"] = 8.0, 0.5
+    assert results.tidy("accuracy").iloc[0][["n", "rate"]].astype(str).tolist() == ["8", "0.5"]
+
+
 def test_a_pair_needs_both_values_of_a_seed() -> None:
     results = trained()
     table = results.measurements
@@ -121,6 +127,5 @@ def test_names_in_print_stand_in_their_order_and_others_are_counted() -> None:
     assert results.present == [("N10", "linear"), ("N9", "hidden"), ("N9", "linear")]
 
 
-def test_summaries_have_one_format() -> None:
-    assert summary(pd.Series([0.0, 0.5, 1.0001])) == "0.500 (0.500)"
+def test_a_median_has_decimals_or_is_not_available() -> None:
     assert (median(pd.Series([1 / 3]), 2), median(pd.Series([], dtype=float))) == ("0.33", "n/a")

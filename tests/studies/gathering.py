@@ -14,7 +14,7 @@ from journeylab import catalogue
 from journeylab.chunks.tables import labelled
 from journeylab.config import RunSettings, StudySettings
 from journeylab.plotting import StudyResults, draw_figures, read_trials, styled
-from journeylab.streams import Streams
+from journeylab.streams import Streams, data_streams
 
 from ..made import configured
 
@@ -60,6 +60,19 @@ def values_of(table: pd.DataFrame, metric: str, **where: object) -> pd.Series:
     for factor, level in where.items():
         chosen &= table[factor] == level
     return table.loc[chosen, "value"]
+
+
+def problems(study: str, settings: StudySettings) -> Callable[[str, str, int], Any]:
+    """A function: the problem of an arm, a variant and a seed of a study with these settings."""
+
+    def make(arm: str, variant: str, seed: int) -> Any:
+        run = catalogue.resolve_run(study, settings, arm, variant)
+        job = catalogue.trained_job(study, run.settings)
+        streams = data_streams(study, run.dataset or "", seed)
+        dataset = catalogue.data_part(study).generate(job.data, streams)
+        return catalogue.models_part(study).problem(job, dataset, Streams(study, seed))
+
+    return make
 
 
 def flat_curve(

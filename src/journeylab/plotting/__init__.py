@@ -19,7 +19,6 @@ from journeylab.plotting.results import (
     Table,
     in_names,
     median,
-    summary,
     table,
 )
 from journeylab.plotting.searches import (

@@ -19,7 +19,7 @@ from journeylab.plotting.plots import (
     plain_ticks,
     seeds,
 )
-from journeylab.plotting.results import Level, StudyResults, in_names, in_print_order
+from journeylab.plotting.results import Level, StudyResults, in_names, in_order
 from journeylab.plotting.style import SMALLEST, Style, styles
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.verdicts import tag
@@ -119,8 +119,8 @@ def _read(
     """A line, or the anchor that it names, in the arms and at the levels of a panel's rows."""
     if not isinstance(line, str):
         return line
-    where = {}
-    for factor in ("arm", *results.names.metrics[line].factors):
+    metric, where = results.names.metrics.get(line), {}
+    for factor in ("arm", *(metric.factors if metric else ())):
         if factor in part:
             shown = part[factor].unique()
             known = names.get(factor, {level: level for level in shown})
@@ -158,12 +158,10 @@ def _gather(
         tables.append(of(name, **{**where, **own}).assign(measure=title))
     tables = [table for table in tables if len(table)] or tables[:1]
     joined = pd.concat(tables, ignore_index=True)
-    for column, order in (("data", results.arms), ("model", results.labels)):
-        known = [name for table in tables for name in table[column].cat.categories]
-        joined[column] = pd.Categorical(joined[column], in_print_order(order.values(), known))
-        joined[column] = joined[column].cat.remove_unused_categories()
-    in_order = joined.sort_values(["data", "model"], kind="stable")["run"].unique()
-    return joined.assign(run=pd.Categorical(joined["run"], in_order))
+    for column, names in (("data", results.arms), ("model", results.labels)):
+        joined[column] = in_order(joined[column], {name: name for name in names.values()})
+    runs = joined.sort_values(["data", "model"], kind="stable")["run"].unique()
+    return joined.assign(run=pd.Categorical(joined["run"], runs))
 
 
 _ENDS = ("supported", "refuted", "withheld", "settled", "open", "depends")

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import pandas as pd
 
-from journeylab.plotting.results import Level, Places, StudyResults, Table, in_print_order, median
+from journeylab.plotting.results import Level, Places, StudyResults, Table, in_order, median
 from journeylab.plotting.searches import tabulate_trials
 from journeylab.wording.queries import in_key
 from journeylab.wording.typography import plain
@@ -39,29 +40,19 @@ def medians(
         if rows.duplicated([*by, "seed"]).any():
             raise ValueError(f"{results.study}: {head}: choose levels of all its factors")
         for group, values in rows.groupby(list(by), sort=False)["value"]:
-            levels = tuple(map(_text, group))
+            levels = tuple(map(level_text, group))
             numbers[_key(*levels, head)] = float(values.median())
             known.setdefault(levels, {})[head] = median(values, places)
+    table = [dict(zip(by, levels, strict=True)) | cells for levels, cells in known.items()]
+    frame = pd.DataFrame(table, columns=[*by, *columns], dtype=object).fillna("–")
     printed = {"arm": results.arms, "variant": results.labels, **titles}
-    names = [printed.get(factor, {}) for factor in by]
-
-    orders = [
-        in_print_order(names[i], [levels[i] for levels in known]) if factor in printed else []
-        for i, factor in enumerate(by)
-    ]
-
-    def place(levels: tuple[str, ...]) -> list[int]:
-        return [o.index(x) if o else 0 for o, x in zip(orders, levels, strict=True)]
-
-    table = [
-        {f.capitalize(): n.get(x, x) for f, n, x in zip(by, names, levels, strict=True)}
-        | {head: known[levels].get(head, "–") for head in columns}
-        for levels in sorted(known, key=place)
-    ]
-    frame = pd.DataFrame(table)
+    named = [factor for factor in by if factor in printed]
+    frame = frame.assign(**{factor: in_order(frame[factor], printed[factor]) for factor in named})
+    frame = frame.sort_values(named, kind="stable", ignore_index=True).astype(str)
+    frame = frame.rename(columns={factor: factor.capitalize() for factor in by})
     if isinstance(arms, str):
         frame = frame.drop(columns="Arm", errors="ignore")
-    return Table(frame, tuple(columns) if table else (), numbers)
+    return Table(frame, tuple(columns), numbers)
 
 
 def tabulated(results: StudyResults, own: Mapping[str, Table]) -> dict[str, Table]:
@@ -101,18 +92,19 @@ def ranges(results: StudyResults, by: Mapping[str, tuple[str, ...]]) -> Table:
         for levels, values in known.groupby([*(factors or ["all"])], sort=False)["value"]:
             ends = {"Smallest": float(values.min()), "Largest": float(values.max())}
             rows.append(
-                {"Measured": label, "At": ", ".join(map(_text, levels))}
+                {"Measured": label, "At": ", ".join(map(level_text, levels))}
                 | {head: plain(value) for head, value in ends.items()}
             )
-            at = [_text(level) for level in levels] if factors else []
+            at = [level_text(level) for level in levels] if factors else []
             numbers |= {_key(metric, *at, head): value for head, value in ends.items()}
     caption = "Checks, and controls that must fail: the extreme values over all cases."
     numeric = ("Smallest", "Largest") if rows else ()
     return Table(pd.DataFrame(rows), numeric, numbers, caption)
 
 
-def _text(level: object) -> str:
-    return f"{level:g}" if isinstance(level, float) else str(level)
+def level_text(level: Any) -> str:
+    """A level as text: numbers as short as possible, and "" where a factor does not apply."""
+    return "" if pd.isna(level) else f"{level:g}" if isinstance(level, float) else str(level)
 
 
 def _key(*names: str) -> str:

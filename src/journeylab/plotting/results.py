@@ -189,8 +189,8 @@ class StudyResults:
         rows = pd.concat([rows, failed] if len(failed) else [rows], ignore_index=True)
         rows = rows.assign(
             value=rows["value"].replace([np.inf, -np.inf], np.nan),
-            data=_in_order(rows["arm"], self.arms),
-            model=_in_order(rows["variant"], self.labels),
+            data=in_order(rows["arm"], self.arms),
+            model=in_order(rows["variant"], self.labels),
         )
         runs = rows["model"].astype(str) + ", " + rows["data"].astype(str)
         categories = runs[rows.sort_values(["data", "model"], kind="stable").index].unique()
@@ -211,13 +211,6 @@ class Table:
     numbers: Mapping[str, float] = field(default_factory=dict)
     caption: str = ""
     notes: str = ""
-
-
-def summary(values: "pd.Series[float]", places: int = 3) -> str:
-    """Median, and the mean in brackets, with ``places`` decimals; “n/a” without values."""
-    if values.empty:
-        return "n/a"
-    return f"{fixed(float(values.median()), places)} ({fixed(float(values.mean()), places)})"
 
 
 def median(values: "pd.Series[float]", places: Places = 3) -> str:
@@ -260,5 +253,6 @@ def in_print_order(known: Iterable[str], present: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*known, *others]))
 
 
-def _in_order(names: "pd.Series[str]", printed: Mapping[str, str]) -> pd.Categorical:
+def in_order(names: "pd.Series[str]", printed: Mapping[str, str]) -> "pd.Categorical[Any]":
+    """Printed names, or names as they are without one, in the order of :func:`in_print_order`."""
     return in_names(names, {n: printed.get(n, n) for n in in_print_order(printed, set(names))})

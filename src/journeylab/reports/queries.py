@@ -1,7 +1,5 @@
 """The numbers that a report's prose queries, see :mod:`journeylab.wording.queries`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from difflib import get_close_matches
 
@@ -9,6 +7,7 @@ import pandas as pd
 
 from journeylab.config import Metric, UserError
 from journeylab.plotting import StudyResults
+from journeylab.plotting.medians import level_text
 from journeylab.wording.queries import Levels, Query, in_key, readings
 from journeylab.wording.typography import Number
 
@@ -51,17 +50,12 @@ def answer(results: StudyResults, keys: Collection[str]) -> dict[str, Number]:
 
 def _levels(rows: pd.DataFrame, metric: Metric) -> Levels:
     factors = ("arm", "variant", *(name for name in metric.factors if name in rows))
-    return {factor: set(_texts(rows[factor])) - {""} for factor in factors}
-
-
-def _texts(levels: pd.Series[str] | pd.Series[float]) -> pd.Series[str]:
-    """Levels as text; numbers as short as possible, and "" where a factor does not apply."""
-    return levels.map(lambda x: "" if pd.isna(x) else f"{x:g}" if isinstance(x, float) else str(x))
+    return {factor: set(rows[factor].map(level_text)) - {""} for factor in factors}
 
 
 def _reduce(rows: pd.DataFrame, query: Query) -> Number:
     for factor, levels in query.where.items():
-        rows = rows[_texts(rows[factor]).isin(levels)] if factor in rows else rows[:0]
+        rows = rows[rows[factor].map(level_text).isin(levels)] if factor in rows else rows[:0]
     values = rows["value"].dropna()
     kind, _, limit = query.reduction.rpartition("-")
     if kind:

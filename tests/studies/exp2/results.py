@@ -5,14 +5,13 @@ from functools import cache
 
 import pandas as pd
 
-from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults
 from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp2_shuffled_kb import settings as own
 from journeylab.studies.exp2_shuffled_kb.data import generate
 from journeylab.studies.exp2_shuffled_kb.models import Retrieval
 
-from ..gathering import gather, of_computed, untrained
+from ..gathering import gather, of_computed, problems, untrained
 
 SYMBOLS = {"keys": 12, "values": 4, "questions": 80}
 LOOKUPS = own.Lookups(task="lookup", sizes=(5, 8), **SYMBOLS)
@@ -67,11 +66,7 @@ def make_results() -> StudyResults:
         training=own.Training(steps=7, learning_rate=0.1),
     )
 
-    def make(arm: str, variant: str, seed: int) -> Retrieval:
-        job = own.Job.model_validate(resolve_run("exp2", settings, arm, variant).settings)
-        return Retrieval(job, draw(job.data, seed), Streams("exp2", seed))
-
-    few = own.Evaluation(permutations=1)
+    make, few = problems("exp2", settings), own.Evaluation(permutations=1)
     tables, curves = untrained("exp2", RUNS, range(2), make, few, steps=(100, 200))
     checks = {"witness": own.VARIANTS["lookup"], "invariance": ["content"], "recursion": ["all"]}
     data = own.Lookups(task="lookup")

@@ -2,14 +2,10 @@
 
 import pandas as pd
 
-from journeylab.catalogue import resolve_run
 from journeylab.plotting import StudyResults
-from journeylab.streams import data_streams
 from journeylab.studies.exp3_order_information import settings as own
-from journeylab.studies.exp3_order_information.data import generate
-from journeylab.studies.exp3_order_information.models import ProbeTraining
 
-from ..gathering import gather, of_computed, untrained
+from ..gathering import gather, of_computed, problems, untrained
 
 RUNS = {"C2-d4": ("sum", "standard"), "C2-d16": ("standard",)}
 
@@ -37,9 +33,6 @@ def make_results() -> StudyResults:
         training=own.Training(steps=2, learning_rate=0.1),
     )
 
-    def make(arm: str, variant: str, seed: int) -> ProbeTraining:
-        job = own.Job.model_validate(resolve_run("exp3", settings, arm, variant).settings)
-        return ProbeTraining(job, generate(job.data, data_streams("exp3", "strings", seed)))
-
+    make = problems("exp3", settings)
     tables, curves = untrained("exp3", RUNS, range(2), make, own.Evaluation())
     return gather("exp3", settings, [*enumerate_sets(), *tables], curves)

@@ -1,6 +1,5 @@
 """Small jobs and results of exp6."""
 
-from journeylab.catalogue import resolve_run
 from journeylab.config import TrainingSettings
 from journeylab.plotting import StudyResults
 from journeylab.streams import data_streams
@@ -8,7 +7,7 @@ from journeylab.studies.exp6_coupling_rank import settings as own
 from journeylab.studies.exp6_coupling_rank.data import generate
 from journeylab.studies.exp6_coupling_rank.models import Coupling
 
-from ..gathering import gather, of_computed, untrained
+from ..gathering import gather, of_computed, problems, untrained
 
 SMALL = {"positions": 12, "roles": 3, "entities": 8, "queries": 300}
 RUNS = {
@@ -56,11 +55,7 @@ def make_results() -> StudyResults:
         training=TrainingSettings(steps=2, learning_rate=0.1),
     )
 
-    def make(arm: str, variant: str, seed: int) -> Coupling:
-        job = own.Job.model_validate(resolve_run("exp6", settings, arm, variant).settings)
-        streams = data_streams("exp6", arm.removesuffix("-scores"), seed)
-        return Coupling(job, generate(job.data, streams))
-
+    make = problems("exp6", settings)
     tables, curves = untrained("exp6", RUNS, (1000, 1001), make, own.Evaluation())
     for frequencies in own.FREQUENCIES:
         job = own.Computation(computed="rank", variant=frequencies, draws=1, positions=9, roles=2)

@@ -5,21 +5,46 @@ from typing import Any, cast
 import pandas as pd
 
 from journeylab import plotting as plot
+from journeylab.knowledge.settings import TIERS
 from journeylab.knowledge.tables import (
     PRIMARY,
     TIER_TITLES,
     gate_of,
-    hits_table,
     undertrained,
     worlds_per_seed,
 )
-from journeylab.plotting import RunName, StudyResults, Table
+from journeylab.plotting import StudyResults, Table
 from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Variant
+from journeylab.wording.typography import fixed
+
+_KG: dict[str, str | int] = {"format": "kg", "candidates": "all"}
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """hits@1 of every run by tier, in text and in the form of its KG rows."""
-    return {"hits": hits_table(results, ("Arm", "Model"), _own_format)}
+    """hits@1 of every run by tier, in text and in the form of its KG rows.
+
+    A run is trained at seeds whose hits@1 at tier 1 is at least the gate.
+    """
+    rows = []
+    for arm, variant in results.present:
+        run = arm, variant
+        tiers = {tier: results.values("hits@1", run, **PRIMARY, tier=tier) for tier in TIERS}
+        shown = {f"Tier {tier[1:]}": values for tier, values in tiers.items()}
+        shown["T2, own format"] = results.values("hits@1", run, **_own_format(variant), tier="T2")
+        trained = int((tiers["T1"] >= gate_of(results)).sum())
+        rows.append(
+            {"Arm": results.arms.get(arm, arm), "Model": results.labels.get(variant, variant)}
+            | {head: _median_and_mean(values) for head, values in shown.items()}
+            | {"Trained": f"{trained}/{len(tiers['T1']) + results.failures(*run)}"}
+        )
+    columns = {tier: ("hits@1", PRIMARY | {"tier": tier}) for tier in TIERS}
+    columns["T2 kg"] = ("hits@1", _KG | {"tier": "T2"})
+    cited = plot.medians(results, columns).numbers
+    return {"hits": plot.table(rows, words=2, numbers=cited)}
+
+
+def _median_and_mean(values: "pd.Series[float]") -> str:
+    return f"{plot.median(values, 2)} ({fixed(float(values.mean()), 2)})" if len(values) else "n/a"
 
 
 def numbers(results: StudyResults) -> dict[str, float | int | str]:
@@ -27,11 +52,9 @@ def numbers(results: StudyResults) -> dict[str, float | int | str]:
     return {"gate": gate_of(results), "worlds": worlds_per_seed(results), **undertrained(results)}
 
 
-def _own_format(run: RunName) -> dict[str, str | int]:
-    """The factor levels of the form in which a run read its KG facts."""
-    if SPECS[cast(Variant, run[1])].kg == "native":
-        return {"format": "kg", "candidates": "all"}
-    return PRIMARY | {"template": 1}
+def _own_format(variant: str) -> dict[str, str | int]:
+    """The factor levels of the form in which a model read its KG facts."""
+    return _KG if SPECS[cast(Variant, variant)].kg == "native" else PRIMARY | {"template": 1}
 
 
 def mean_over_templates(_: StudyResults, rows: pd.DataFrame) -> pd.DataFrame:

@@ -150,9 +150,9 @@ def floors_of_both(results: StudyResults, *_: object) -> plot.Lines:
     }
 
 
-def bounds(results: StudyResults, title: str, _: pd.DataFrame) -> plot.Lines:
+def bounds(results: StudyResults, _: str, part: pd.DataFrame) -> plot.Lines:
     """Ceiling, floor and threshold of a task."""
-    task = next(arm for arm, name in tasks(results).items() if name == title)
+    task = part["arm"].iloc[0]
     return {
         "Parikh ceiling": _ceiling(results, task),
         "floor": _floor(results, task),

@@ -35,20 +35,6 @@ def add_null(arm: str, results: StudyResults, rows: pd.DataFrame) -> pd.DataFram
     return joined.assign(run=joined["run"].cat.rename_categories(broken))
 
 
-def narrow(figure: plot.Draw) -> plot.Draw:
-    """The figure with few and small tick labels, which would overlap in narrow panels."""
-
-    def draw(results: StudyResults) -> Figure | None:
-        drawn = figure(results)
-        for axes in drawn.axes if drawn else []:
-            axes.locator_params(axis="x", nbins=2)
-            axes.tick_params(axis="x", labelsize=plot.SMALLEST)
-            axes.xaxis.set_major_formatter("{x:g}")
-        return drawn
-
-    return draw
-
-
 def bigram(results: StudyResults, *_: object) -> plot.Lines:
     """The loss of a model that knows the previous character."""
     return {"bigram model": float(results.pool("bigram")["value"].median())}
@@ -88,19 +74,28 @@ def draw_eigenvalues(results: StudyResults) -> Figure | None:
 
 def _beside_null(metrics: tuple[str, ...], arms: tuple[str, ...], null: str) -> plot.Draw:
     """Metrics of trained operators, and of the random operators of an arm."""
-    return narrow(
-        plot.multiples(
-            {SHORT[metric]: metric for metric in metrics},
-            {"arm": arms},
-            height=(0.5, 0.28),
-            rows=partial(add_null, null),
-            shown=STYLES,
-            y="run",
-            hue="shown",
-            col="measure",
-            sharex=False,
-        )
+    panels = plot.multiples(
+        {SHORT[metric]: metric for metric in metrics},
+        {"arm": arms},
+        height=(0.5, 0.28),
+        rows=partial(add_null, null),
+        shown=STYLES,
+        y="run",
+        hue="shown",
+        col="measure",
+        sharex=False,
     )
+
+    def draw(results: StudyResults) -> Figure | None:
+        """The panels with few and small tick labels, which would overlap."""
+        figure = panels(results)
+        for axes in figure.axes if figure else []:
+            axes.locator_params(axis="x", nbins=2)
+            axes.tick_params(axis="x", labelsize=plot.SMALLEST)
+            axes.xaxis.set_major_formatter("{x:g}")
+        return figure
+
+    return draw
 
 
 FIGURES: plot.Figures = {
