@@ -75,8 +75,8 @@ class StudyResults:
         ]
         return pd.DataFrame(lost, columns=_RUN)
 
-    def failures(self, arm: str, variant: str) -> int:
-        """The number of failed seeds of a variant."""
+    def failures(self, arm: Level, variant: str) -> int:
+        """The number of failed seeds of a variant, in one or several arms."""
         return len(_having(self.failed, {"arm": arm, "variant": variant}))
 
     @cached_property

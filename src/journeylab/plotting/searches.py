@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from journeylab.config import Measured, Search, same_values
+from journeylab.config.search import Gate
 from journeylab.plotting.results import StudyResults, Table
 from journeylab.wording.effects import run_text
 from journeylab.wording.typography import short
@@ -110,18 +111,14 @@ def describe_search(search: Mapping[str, Any]) -> str:
 def _gated(search: Mapping[str, Any], how: Search) -> str:
     if how.gate is None:
         return ""
-    short_of = _below_gate(search, how)
+    short_of = _below_gate(search, how.gate)
     runs = f"; no point of {listed(short_of)} reached it" if short_of else ""
     return f", among points with {_names(how.gate)} of at least {how.gate.at_least:g}{runs}"
 
 
-def _below_gate(search: Mapping[str, Any], how: Search) -> list[str]:
+def _below_gate(search: Mapping[str, Any], gate: Gate) -> list[str]:
     """The runs of which no point reached the gate."""
-    return [
-        run
-        for run, chosen in search["choices"].items()
-        if how.gate and not how.gate.passed(chosen.get("gate"))
-    ]
+    return [run for run, at in search["choices"].items() if not gate.passed(at.get("gate"))]
 
 
 def _names(measured: Measured) -> str:
@@ -155,8 +152,8 @@ def _notes(search: Mapping[str, Any]) -> str:
             f" Gate: the mean of {_names(how.gate)} over the same seeds; points below "
             f"{how.gate.at_least:g}, marked †, do not count."
         )
-    if short_of := _below_gate(search, how):
-        notes += f" No point of {listed(short_of)} reached it: the nearest one is chosen."
+        if short_of := _below_gate(search, how.gate):
+            notes += f" No point of {listed(short_of)} reached it: the nearest one is chosen."
     if edges := [run for run, chosen in search["choices"].items() if chosen["untried"]]:
         notes += f" At the edge of what was tried: {listed(edges)}."
     return notes + "".join(f" {capital(each)}." for each in search["outdated"])

@@ -81,15 +81,16 @@ def _tabulate_far(results: StudyResults, length: int) -> Table:
 
 
 def _median_at(results: StudyResults, task: TaskName, variant: str, length: int) -> str:
+    arms = _arms(results, task)
     known, lost = (
-        results.pool(metric, variant=variant, arm=_arms(results, task), n=length)["value"]
+        results.pool(metric, variant=variant, arm=arms, n=length)["value"]
         for metric in ("accuracy", "overflow")
     )
     words = [f"{known.median():.2f}"] if len(known) else [] if len(lost) else ["n/a"]
     if lost.any():
         overflow = f"{100 * lost.mean():.0f} % overflow"
         words.append(f"({overflow})" if words else overflow)
-    if failed := _failures(results, task, variant):
+    if failed := results.failures(arms, variant):
         words.append(f"({failed} failed)")
     return " ".join(words)
 
@@ -98,11 +99,7 @@ def solved(results: StudyResults, task: TaskName, variant: str) -> tuple[int, in
     """The number of solving seeds and of all seeds; a failed seed has not solved its task."""
     arms = _arms(results, task)
     values = results.pool("worst_accuracy", variant=variant, arm=arms)["value"]
-    return int((values >= SOLVED).sum()), len(values) + _failures(results, task, variant)
-
-
-def _failures(results: StudyResults, task: TaskName, variant: str) -> int:
-    return sum(results.failures(arm, variant) for arm in _arms(results, task))
+    return int((values >= SOLVED).sum()), len(values) + results.failures(arms, variant)
 
 
 def _arms(results: StudyResults, task: TaskName) -> list[str]:
