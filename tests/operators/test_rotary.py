@@ -1,5 +1,6 @@
 """Toral operators equal explicit matrices in values and gradients, and satisfy their laws."""
 
+import math
 from functools import partial
 from typing import Literal, get_args
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from journeylab.operators import naive
 from journeylab.operators.journey import accumulate, accumulate_by_product, slot_angles
+from journeylab.operators.naive import rotation_matrix
 from journeylab.operators.rotary import (
     Rotation,
     integer_frequencies,
@@ -18,6 +20,7 @@ from journeylab.operators.rotary import (
     standard_frequencies,
     unit_circle,
 )
+from journeylab.operators.toral import plane_turns
 
 from ..tensors import assert_equal, draw
 
@@ -113,3 +116,25 @@ def test_vmap_of_rotation_equals_the_batch() -> None:
     x, angles = draw(0, 4, 3, 5, 8), draw(1, 4, 3, 5, 4)
     batched = torch.func.vmap(lambda x, a: Rotation.by(a).apply(x))(x, angles)
     torch.testing.assert_close(batched, rotate(x, unit_circle(angles)))
+
+
+ANGLES = st.lists(st.floats(-math.pi, math.pi), min_size=1, max_size=5)
+
+
+@given(ANGLES)
+def test_toral_operators_are_block_diagonal_and_orthogonal(values):
+    angles = torch.tensor(values, dtype=torch.float64)
+    operators = plane_turns(angles)
+    torch.testing.assert_close(operators, rotation_matrix(angles))
+    identity = torch.eye(len(operators), dtype=torch.float64)
+    torch.testing.assert_close(operators @ operators.mT, identity)
+
+
+def test_radii_scale_their_planes():
+    generator = torch.Generator().manual_seed(0)
+    angles = torch.randn(3, 2, 4, generator=generator)
+    radii = torch.rand(3, 2, 4, generator=generator)
+    scaled = plane_turns(angles, radii)
+    expected = radii.repeat_interleave(2, -1)[..., None] * plane_turns(angles)
+    torch.testing.assert_close(scaled, expected)
+    torch.testing.assert_close(torch.func.vmap(plane_turns)(angles, radii), scaled)
