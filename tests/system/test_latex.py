@@ -38,8 +38,7 @@ DOCUMENT = r"""\documentclass{article}
 %s
 \end{document}
 """
-
-
+PDFLATEX = ("pdflatex", "-interaction=nonstopmode", "-halt-on-error")
 CLASSES = {
     "article": r"\documentclass{article}",
     "two-columns": r"\documentclass[twocolumn]{article}",
@@ -51,16 +50,22 @@ CLASSES = {
 }
 
 
-def compile_latex(folder, body):
-    shutil.copy(STYLE, folder)
-    (folder / "paper.tex").write_text(DOCUMENT % body, encoding="ascii")
+def typeset(folder, *command, **variables):
+    """A command of LaTeX that has ended; what it prints is in any encoding."""
     return subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
+        command,
         cwd=folder,
+        env=os.environ | variables,
         capture_output=True,
         text=True,
         errors="replace",
     )
+
+
+def compile_latex(folder, body):
+    shutil.copy(STYLE, folder)
+    (folder / "paper.tex").write_text(DOCUMENT % body, encoding="ascii")
+    return typeset(folder, *PDFLATEX, "paper.tex")
 
 
 @pytest.fixture(scope="module")
@@ -130,20 +135,8 @@ def test_the_skeleton_manuscript_links_results_to_their_source(drawn, tmp_path, 
     made = []
     for _ in range(2):
         assemble(PAPER, tmp_path / "reports", folder, anonymous=anonymous, project=tmp_path)
-        done = subprocess.run(
-            [
-                "latexmk",
-                "-pdf",
-                "-halt-on-error",
-                r"-usepretex=\pdfobjcompresslevel=0",
-                "paper.tex",
-            ],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env=os.environ | {"SOURCE_DATE_EPOCH": "315532800"},
-        )
+        options = ("-pdf", "-halt-on-error", r"-usepretex=\pdfobjcompresslevel=0")
+        done = typeset(folder, "latexmk", *options, "paper.tex", SOURCE_DATE_EPOCH="315532800")
         assert done.returncode == 0, done.stdout[-2000:]
         check_log(folder / "paper.log")
         made.append((folder / "paper.pdf").read_bytes())
@@ -214,7 +207,7 @@ def test_every_table_fits_in_every_class(tmp_path, kind, engine):
     source = [CLASSES[kind], r"\usepackage{journeylab}\begin{document}", *body, r"\end{document}"]
     (tmp_path / "paper.tex").write_text("\n".join(source))
     for _ in range(2):
-        done = subprocess.run([engine, "-interaction=nonstopmode", "paper.tex"], cwd=tmp_path)
+        done = typeset(tmp_path, engine, "-interaction=nonstopmode", "paper.tex")
     assert done.returncode == 0
     check_log(tmp_path / "paper.log")
     assert "Overfull" not in (tmp_path / "paper.log").read_text(errors="replace")
@@ -259,7 +252,7 @@ def test_numbers_are_right_in_bookmarks_and_mathematics(tmp_path, kind, before, 
     \end{{document}}"""
     (tmp_path / "paper.tex").write_text(source)
     for _ in range(2):
-        done = subprocess.run(["pdflatex", "-halt-on-error", "paper.tex"], cwd=tmp_path)
+        done = typeset(tmp_path, *PDFLATEX, "paper.tex")
     assert done.returncode == 0
     with pypdfium2.PdfDocument(tmp_path / "paper.pdf") as document:
         [bookmark] = [entry.get_title() for entry in document.get_toc()]

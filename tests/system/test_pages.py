@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 import sys
 from html import unescape
 from pathlib import Path
@@ -11,7 +10,8 @@ from urllib.parse import unquote
 import pypdfium2
 import pytest
 
-PROJECT = Path(__file__).parents[2]
+from ..made import PROJECT, ran
+
 PDOC = PROJECT / "build/pdoc"
 
 pytestmark = [
@@ -35,14 +35,9 @@ pages.main(Path(sys.argv[1]))
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages") / "site"
     search = (PDOC, PROJECT / "src", PROJECT / "tools")
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(folder)],
-        cwd=PROJECT,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, search))},
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    path = os.pathsep.join(map(str, search))
+    done = ran(sys.executable, "-c", SCRIPT, str(folder), folder=PROJECT, PYTHONPATH=path)
+    assert done.stderr == ""
     return folder
 
 

@@ -24,16 +24,9 @@ class Installed:
     folder: Path
 
     def run(self, *command: str, folder: str = ".", code: int = 0) -> str:
-        environment = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
-        path = f"{self.python.parent}{os.pathsep}{environment['PATH']}"
-        done = subprocess.run(
-            command,
-            cwd=self.folder / folder,
-            env=environment | {"PATH": path, "OMP_NUM_THREADS": "1"},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == code, done.stdout[-3000:] + done.stderr[-3000:]
+        path = f"{self.python.parent}{os.pathsep}{os.environ['PATH']}"
+        variables = {"PYTHONPATH": "", "PATH": path, "OMP_NUM_THREADS": "1"}
+        done = ran(*command, folder=self.folder / folder, code=code, **variables)
         return done.stdout + done.stderr
 
     def snakemake(self, *arguments: str) -> str:

@@ -1,16 +1,17 @@
-"""A project with one scaffolded study, which trains in seconds; tests injure copies of it."""
+"""A project with one scaffolded study, which trains in seconds, and its jobs; tests injure it."""
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
 
 from journeylab.records.files import sha256
 
-from ..workflow.conftest import Copy, copy_project, made_once
+from ..workflow.conftest import Copy, command_of, copy_project, made_once
 from .campaign import Tally
 
 STUDY = "exp98"
@@ -18,6 +19,8 @@ TRAINING = {"steps": 60, "warmup": 2, "rows": 16, "evaluate_every": 20, "checkpo
 SEEDS = "seeds-1000-1001"
 RUN = f"results/{STUDY}/many/hidden/{SEEDS}"
 REPORT = f"reports/{STUDY}.pdf"
+DATA = f"data/{STUDY}/points/{SEEDS}.parquet"
+RESULTS, DRAWN = f"results/{STUDY}", f"reports/{STUDY}"
 MADE = (
     "data/**/*.parquet",
     "results/**/*.parquet",
@@ -31,6 +34,64 @@ MADE = (
 """The outputs whose bytes depend on settings, code and data alone."""
 PRINTED = ("reports/*.pdf", "reports/response.*", "reports/index.html")
 """Outputs that also print when the runs were made, and their CPU time."""
+
+
+class Job(NamedTuple):
+    """A job: its plan below `plans/`, the output that marks it as done, all outputs, inputs."""
+
+    plan: str
+    output: str
+    outputs: tuple[str, ...]
+    inputs: tuple[tuple[str, str], ...] = ()
+
+    def command(self, stage: str) -> tuple[str, ...]:
+        """The command of the rule."""
+        files = dict(self.inputs)
+        return command_of(stage, self.plan, output=self.output, studies=[STUDY], **files)
+
+    def undo(self, copy: Copy) -> None:
+        """Remove what the job made."""
+        for name in self.outputs:
+            path = copy.path / name
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+
+_RUN = f"{STUDY}/many/hidden/{SEEDS}"
+_OF_RUN = tuple(
+    f"{RUN}/{name}"
+    for name in ("run.json", "run.host.json", "weights.safetensors", "curves.parquet")
+)
+_ONCE = f"results/{STUDY}/corners/all/once"
+JOBS = {
+    "generate": Job(f"{STUDY}/data/points/{SEEDS}.json", DATA, (DATA,)),
+    "train": Job(f"{_RUN}/train.json", f"{RUN}/run.json", _OF_RUN, (("data", DATA),)),
+    "compute": Job(
+        f"{STUDY}/corners/all/once/compute.json", f"{_ONCE}/run.json",
+        tuple(f"{_ONCE}/{name}" for name in ("run.json", "run.host.json", "measurements.parquet")),
+    ),
+    "measure": Job(
+        f"{_RUN}/measure.json", f"{RUN}/measurements.parquet", (f"{RUN}/measurements.parquet",),
+        (("data", DATA), ("run", f"{RUN}/run.json")),
+    ),
+    "collect": Job(
+        f"{STUDY}/collect.json", f"{RESULTS}/measurements.parquet",
+        (f"{RESULTS}/measurements.parquet",),
+    ),
+    "judge": Job(
+        f"{STUDY}/judge.json", f"{RESULTS}/verdicts.json", (f"{RESULTS}/verdicts.json",),
+    ),
+    "draw": Job(f"{STUDY}/draw.json", f"{DRAWN}/manifest.json", (DRAWN,)),
+    "typeset": Job(f"{STUDY}/typeset.json", REPORT, (REPORT,)),
+    "respond": Job(
+        "respond.json", "reports/response.json",
+        ("reports/latex", *(f"reports/response.{end}" for end in ("json", "pdf", "md", "tar.gz"))),
+    ),
+    "index": Job("index.json", "reports/index.html", ("reports/index.html",)),
+}  # fmt: skip
+"""The jobs from the data to the claims index, by stage."""
 
 
 def make_study(path: Path, change: Callable[[dict[str, Any]], None] = lambda config: None) -> Copy:
@@ -55,6 +116,16 @@ def make_study(path: Path, change: Callable[[dict[str, Any]], None] = lambda con
         if unused.stem != STUDY:
             unused.unlink()
     return copy
+
+
+def sweep(runs: int, config: dict[str, Any]) -> None:
+    """Train two models in short runs at a number of learning rates, two seeds each."""
+    study = config["studies"][STUDY]
+    rates = {f"r{i}": {"training": {"learning_rate": 0.001 + i * 1e-6}} for i in range(runs)}
+    study["arms"]["sweep"] = {"variants": ["linear", "hidden"], "grid": {"rate": rates}}
+    study["training"]["steps"] = 10
+    study["scales"] = {}
+    config |= {"scale": "default", "seeds": {"default": 2}}
 
 
 def hashes(copy: Copy, *patterns: str) -> dict[str, str]:

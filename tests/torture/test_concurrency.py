@@ -17,8 +17,7 @@ from journeylab.records.plans import Plan, write_plan
 
 from ..workflow.conftest import Copy
 from .campaign import Tally, cases, seeded, small_and_full, torture
-from .conftest import MADE, PRINTED, RUN, hashes, one_line
-from .jobs import JOBS
+from .conftest import JOBS, MADE, PRINTED, RUN, hashes, one_line
 from .test_kills import stored
 
 pytestmark = pytest.mark.timeout(2400)

@@ -2,7 +2,6 @@
 
 import copy
 import shutil
-import subprocess
 from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -20,7 +19,7 @@ from journeylab.plotting.results import Table
 from journeylab.reports.latex import escape, latex_table
 
 from ..made import pdf_text
-from ..system.test_latex import compile_latex
+from ..system.test_latex import PDFLATEX, compile_latex, typeset
 from ..test_hostile import FILES, TREE, hostile, outcome, trees
 from ..workflow.conftest import Copy
 from .campaign import Tally, cases, torture
@@ -204,13 +203,7 @@ def test_texts_are_only_texts_in_pdf_html_and_latex(project: Copy, tally: Tally)
     assert page.attributes == before.attributes
     assert not [link for link in page.links if link.startswith("javascript:")]
     if shutil.which("pdflatex"):
-        done = subprocess.run(
-            ("pdflatex", "-interaction=nonstopmode", "-halt-on-error", "response.tex"),
-            cwd=project.path / "reports/latex",
-            capture_output=True,
-            text=True,
-            errors="replace",
-        )
+        done = typeset(project.path / "reports/latex", *PDFLATEX, "response.tex")
         assert done.returncode == 0, done.stdout[-3000:]
         tally.add("response.tex with hostile text, compiled by pdflatex", "compiled")
     assert not list(project.path.rglob("trap"))

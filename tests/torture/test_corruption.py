@@ -17,8 +17,7 @@ from journeylab.records.files import read_json, read_noted_tensors, read_table, 
 from ..workflow.conftest import Copy
 from ..workflow.test_dvc import Repository
 from .campaign import PROJECT, SILENT, Tally, cases, seeded, torture
-from .conftest import REPORT, RUN, STUDY, hashes, one_line
-from .jobs import DATA, JOBS, RESULTS
+from .conftest import DATA, JOBS, REPORT, RESULTS, RUN, STUDY, hashes, one_line
 
 sys.path.insert(0, str(PROJECT / "tests/training"))
 from problems import Interrupting, Repeating, StoppedError, run

@@ -18,8 +18,7 @@ from journeylab.records.files import verify
 
 from ..workflow.conftest import Copy, made_once
 from .campaign import SILENT, Tally, cases, seeded, torture
-from .conftest import MADE, PRINTED, RUN, hashes, make_study
-from .jobs import JOBS
+from .conftest import JOBS, MADE, PRINTED, RUN, hashes, make_study
 
 pytestmark = [torture, pytest.mark.timeout(2400)]
 

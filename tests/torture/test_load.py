@@ -6,8 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -17,7 +17,7 @@ from journeylab.tracking.store import LOCAL
 from ..tracking.conftest import initialised, write_chunk  # noqa: F401
 from ..workflow.conftest import Copy
 from .campaign import Tally, cases, torture
-from .conftest import STUDY, make_study
+from .conftest import STUDY, make_study, sweep
 from .test_kills import stored
 
 pytestmark = [torture, pytest.mark.timeout(3000)]
@@ -67,17 +67,7 @@ def run(copy: Copy, *command: str) -> tuple[float, Peaks]:
 @pytest.mark.usefixtures("commands")
 def test_a_thousand_jobs_are_all_done_within_bounded_memory(tmp_path: Path, tally: Tally) -> None:
     jobs = cases(1000, 40)
-    rates = {f"r{i}": {"training": {"learning_rate": 0.001 + i * 1e-6}} for i in range(jobs // 4)}
-
-    def sweep(config: dict[str, Any]) -> None:
-        study = config["studies"][STUDY]
-        study["arms"]["sweep"] = {"variants": ["linear", "hidden"], "grid": {"rate": rates}}
-        study["training"]["steps"] = 10
-        study["scales"] = {}
-        config["scale"] = "default"
-        config["seeds"] = {"default": 2}
-
-    copy = make_study(tmp_path / "project", sweep)
+    copy = make_study(tmp_path / "project", partial(sweep, jobs // 4))
     # a panel for each of hundreds of arms is no figure
     copy.edit(
         f"src/journeylab/studies/{STUDY}_torture/figures.py",

@@ -1,12 +1,12 @@
 """Numbers that fail: recorded as such, judged inconclusive or failed, and the report is made."""
 
-import json
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+
+from journeylab.records.files import read_json
 
 from ..made import pdf_text
 from ..workflow.conftest import Copy
@@ -73,23 +73,10 @@ def huge_rate(copy: Copy) -> None:
     )
 
 
-def same_value(copy: Copy) -> None:
-    edit(copy, MEASURE, ('"value": accuracy(model, *points.select(split))', '"value": 0.5'))
-
-
-def no_measured_number(number: str) -> Callable[[Copy], None]:
-    def change(copy: Copy) -> None:
-        edit(
-            copy,
-            MEASURE,
-            ('"value": accuracy(model, *points.select(split))', f'"value": float("{number}")'),
-        )
-
-    return change
-
-
-def no_computed_number(copy: Copy) -> None:
-    edit(copy, COMPUTE, ("return float(right.mean(axis=1).max())", 'return float("nan")'))
+def measured(number: str) -> Callable[[Copy], None]:
+    """Every measured value is this number."""
+    accuracy = '"value": accuracy(model, *points.select(split))'
+    return lambda copy: edit(copy, MEASURE, (accuracy, f'"value": float("{number}")'))
 
 
 HIDDEN = 'self.job.variant == "hidden"'
@@ -101,19 +88,14 @@ CASES: dict[str, tuple[Callable[[Copy], None], int]] = {
     "NaN gradient, all seeds": (poison("True", 'float("nan")'), 48),
     "exploding operators": (explode, 24),
     "learning rate 1e30": (huge_rate, 0),
-    "zero variance over seeds": (same_value, 0),
+    "zero variance over seeds": (measured("0.5"), 0),
 }
 """An injury, and how many seeds of all runs fail at least."""
 
 
-def read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
-
-
 def failed_seeds(copy: Copy) -> list[str]:
     """The reasons of all seeds that failed."""
-    records = [read(path) for path in copy.path.glob(f"results/{STUDY}/*/*/*/run.json")]
+    records = [read_json(path) for path in copy.path.glob(f"results/{STUDY}/*/*/*/run.json")]
     return [
         seed["reason"] for run in records for seed in run["seeds"] if seed["status"] == "failed"
     ]
@@ -146,7 +128,7 @@ def test_numbers_that_fail_are_recorded_and_the_report_is_made(
     reasons = failed_seeds(copy)
     assert len(reasons) >= least
     assert all("step" in reason for reason in reasons), reasons
-    verdicts = read(copy.path / f"results/{STUDY}/verdicts.json")["verdicts"]
+    verdicts = read_json(copy.path / f"results/{STUDY}/verdicts.json")["verdicts"]
     judged = {row["id"]: row["verdict"] for row in verdicts if row["primary"]}
     assert set(judged) == {f"{STUDY}.1", f"{STUDY}.2"}
     text = pdf_text(copy.path / REPORT)
@@ -170,7 +152,7 @@ def test_a_measured_value_that_is_no_number_is_no_support(
     project: Copy, tally: Tally, number: str
 ) -> None:
     copy = emptied(project, default)
-    no_measured_number(number)(copy)
+    measured(number)(copy)
     done = copy.snakemake(REPORT, check=False)
     text = done.stdout + done.stderr
     assert "Traceback" not in text, text
@@ -179,7 +161,7 @@ def test_a_measured_value_that_is_no_number_is_no_support(
         assert "Traceback" not in logs, logs
         tally.add(f"measured value {number}", "refused in one line")
         return
-    verdicts = read(copy.path / f"results/{STUDY}/verdicts.json")["verdicts"]
+    verdicts = read_json(copy.path / f"results/{STUDY}/verdicts.json")["verdicts"]
     judged = {row["verdict"] for row in verdicts if row["primary"]}
     assert "supported" not in judged
     assert pdf_text(copy.path / REPORT)
@@ -188,7 +170,7 @@ def test_a_measured_value_that_is_no_number_is_no_support(
 
 def test_a_computed_value_that_is_no_number_is_no_support(project: Copy, tally: Tally) -> None:
     copy = emptied(project, default)
-    no_computed_number(copy)
+    edit(copy, COMPUTE, ("return float(right.mean(axis=1).max())", 'return float("nan")'))
     done = copy.snakemake(REPORT, check=False)
     text = done.stdout + done.stderr
     assert "Traceback" not in text, text
@@ -199,7 +181,7 @@ def test_a_single_seed_decides_nothing_and_the_report_is_made(project: Copy, tal
     copy = emptied(project, default)
     copy.configure(lambda config: config.update(seeds={"default": 1}))
     copy.snakemake(REPORT)
-    content = read(copy.path / f"results/{STUDY}/verdicts.json")
+    content = read_json(copy.path / f"results/{STUDY}/verdicts.json")
     assert {row["verdict"] for row in content["verdicts"] if row["primary"]} == {None}
     assert "1 seed at scale default is no registered look" in pdf_text(copy.path / REPORT)
     tally.add("one seed", "exploratory, not judged; report made")

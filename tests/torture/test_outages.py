@@ -10,8 +10,8 @@ import os
 import random
 import re
 import time
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from slurm_cluster import Cluster, end
@@ -20,10 +20,9 @@ from ..slurm.conftest import PROFILE, Submitting, cluster  # noqa: F401
 from ..slurm.test_slurm import wait_for
 from ..workflow.conftest import Copy
 from .campaign import cases, torture
-from .conftest import STUDY, hashes, make_study
+from .conftest import STUDY, hashes, make_study, sweep
 
 SECONDS = float(os.environ.get("JOURNEYLAB_OUTAGE", "30"))
-RATES = {f"r{i}": {"training": {"learning_rate": 0.001 + i * 1e-4}} for i in range(3)}
 PAIRS = [
     ("slurmctld", "squeue"),
     ("munged", "squeue"),
@@ -39,19 +38,14 @@ TARGET = f"results/{STUDY}/verdicts.json"
 pytestmark = [torture, pytest.mark.timeout(1200 + 2 * SECONDS), pytest.mark.usefixtures("commands")]
 
 
-def sweep(config: dict[str, Any]) -> None:
-    """25 jobs: each run is trained and measured in a job of its own."""
-    study = config["studies"][STUDY]
-    study["arms"]["sweep"] = {"variants": ["linear", "hidden"], "grid": {"rate": RATES}}
-    study["training"]["steps"] = 10
-    study["scales"] = {}
-    config |= {"scale": "default", "seeds": {"default": 2}}
+SWEEP = partial(sweep, 3)
+"""25 jobs: each run is trained and measured in a job of its own."""
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """The study without a cluster."""
-    copy = make_study(tmp_path_factory.mktemp("undisturbed") / "project", sweep)
+    copy = make_study(tmp_path_factory.mktemp("undisturbed") / "project", SWEEP)
     copy.snakemake(TARGET)
     return copy
 
@@ -64,7 +58,7 @@ def test_an_outage_loses_no_job(
     cluster: Cluster,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    copy = make_study(tmp_path / "project", sweep)
+    copy = make_study(tmp_path / "project", SWEEP)
     if status == "sacct":
         copy.edit(PROFILE, lambda text: text.replace("command: squeue", "command: sacct"))
     work = Submitting(copy, cluster)

@@ -4,9 +4,7 @@ import ast
 import os
 import pickle
 import random
-import signal
-import subprocess
-import time
+import shutil
 import urllib.request
 from collections.abc import Callable
 from functools import partial
@@ -24,11 +22,11 @@ from journeylab.config import UserError, read_yaml
 from journeylab.records import files
 from journeylab.records.evidence import read_evidence
 
+from ..made import kill, wait_for_server
 from ..stages.test_fetch import CONTENT, Silent, refused, serving
 from ..workflow.conftest import Copy
 from .campaign import PROJECT, Tally, seeded, small_and_full, torture
-from .conftest import RUN, one_line
-from .jobs import DATA, JOBS
+from .conftest import DATA, JOBS, RUN, one_line
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -177,14 +175,6 @@ def test_a_hostile_file_among_the_results_runs_no_code(project: Copy, tally: Tal
 # -- servers --------------------------------------------------------------------------------------
 
 
-def answers(address: str) -> bool:
-    try:
-        urllib.request.urlopen(address, timeout=5).close()
-    except OSError:
-        return False
-    return True
-
-
 def addresses(process: int) -> set[str]:
     """The addresses at which a process and its children listen."""
     parent = psutil.Process(process)
@@ -201,20 +191,9 @@ def test_the_server_of_the_user_interface_listens_on_this_machine_only(
     project: Copy, tally: Tally, free_port: Callable[[], int]
 ) -> None:
     port = free_port()
-    process = subprocess.Popen(
-        ("journeylab", "ui", "--port", str(port)),
-        cwd=project.path,
-        env=project.cold_environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = project.start("journeylab", "ui", "--port", str(port))
     try:
-        deadline = time.monotonic() + 600
-        while not answers(f"http://127.0.0.1:{port}/health"):
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+        wait_for_server(f"http://127.0.0.1:{port}/health", process)
         assert addresses(process.pid) == {"127.0.0.1"}
         tally.add("journeylab ui: addresses at which it listens", "127.0.0.1 only")
         foreign = urllib.request.Request(
@@ -226,8 +205,7 @@ def test_the_server_of_the_user_interface_listens_on_this_machine_only(
         caught.value.close()
         tally.add("journeylab ui: a page of another site asks for runs", "refused")
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        kill(process)
 
 
 # -- secrets --------------------------------------------------------------------------------------
@@ -242,13 +220,8 @@ def texts(folder: Path) -> dict[Path, bytes]:
             if path.suffix == ".pdf":
                 with pypdfium2.PdfDocument(path) as pdf:
                     pages = "".join(page.get_textpage().get_text_range() for page in pdf)
-                found[path] += pages.encode() + str(pdf_metadata(path)).encode()
+                    found[path] += f"{pages}{pdf.get_metadata_dict()}".encode()
     return found
-
-
-def pdf_metadata(path: Path) -> dict[str, str]:
-    with pypdfium2.PdfDocument(path) as pdf:
-        return pdf.get_metadata_dict()
 
 
 @torture
@@ -257,8 +230,7 @@ def test_a_password_in_the_address_is_in_no_file_and_no_message(
 ) -> None:
     project.configure(lambda config: config["tracking"].update(enabled=True))
     for name in ("results", "reports"):
-        files_below = project.path / name
-        subprocess.run(("rm", "-r", str(files_below)), check=True)
+        shutil.rmtree(project.path / name)
     for kind in ("http://me:{}@127.0.0.1:{}", "postgresql://127.0.0.1:{1}/runs?password={0}"):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", kind.format(SECRET, free_port()))
         monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", SECRET)
@@ -271,7 +243,7 @@ def test_a_password_in_the_address_is_in_no_file_and_no_message(
         assert len(found) > 200
         assert [path for path, content in found.items() if SECRET.encode() in content] == []
         tally.add("password in the tracking address: files searched", "not found", len(found))
-        subprocess.run(("rm", "-r", str(project.path / "reports")), check=True)
+        shutil.rmtree(project.path / "reports")
 
 
 # -- downloads ------------------------------------------------------------------------------------

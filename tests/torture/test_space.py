@@ -15,8 +15,7 @@ from journeylab.records.files import verify
 
 from ..workflow.conftest import Copy
 from .campaign import Tally, seeded, torture
-from .conftest import MADE, PRINTED, error_line, hashes
-from .jobs import JOBS
+from .conftest import JOBS, MADE, PRINTED, error_line, hashes
 
 pytestmark = [torture, pytest.mark.timeout(2400)]
 
