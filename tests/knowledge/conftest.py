@@ -24,6 +24,8 @@ SPECS: dict[str, Spec] = {
     "A-no-slots": native(slots="zero"),
     "A-causal": native(objective="causal"),
     "A-predict-all": native(objective="copy"),
+    "A-tail": native(objective="tail"),
+    "A-plus-causal": native(objective="both"),
     "A-sequential": native(slots="zero", positions="sequential"),
     "B": linearised("rope"),
     "Bprime": linearised("rope", values="operator"),

@@ -146,29 +146,21 @@ def test_no_result_depends_on_progress_reports(
     assert_identical(first, run(tmp_path / "b.checkpoint"))
 
 
-def test_run_resumed_on_another_processor_warns(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: Trained
+@pytest.mark.parametrize("later", ["one", "other"])
+def test_a_run_resumed_on_another_processor_warns_and_has_the_same_bits(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, uninterrupted: Trained, later: str
 ) -> None:
     path = tmp_path / "a.checkpoint"
     with pytest.raises(StoppedError):
         run(path, Interrupting(), processor="one")
     again = Repeating()
-    moved = run(path, again, processor="other")
+    resumed = run(path, again, processor=later)
     assert again.batches == 20
-    assert "was written on another processor (one)" in caplog.text
-    assert moved.processors == ("one", "other")
-    assert run(path, processor="one").processors == ("one", "other")
-    assert_identical(moved, uninterrupted)
-
-
-def test_run_resumed_on_its_processor_does_not_warn(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / "a.checkpoint"
-    with pytest.raises(StoppedError):
-        run(path, Interrupting(), processor="one")
-    assert run(path, processor="one").processors == ("one",)
-    assert not caplog.records
+    assert ("was written on another processor (one)" in caplog.text) == (later == "other")
+    assert bool(caplog.records) == (later == "other")
+    assert resumed.processors == tuple(dict.fromkeys(("one", later)))
+    assert run(path, processor="one").processors == resumed.processors
+    assert_identical(resumed, uninterrupted)
 
 
 @pytest.mark.parametrize(
