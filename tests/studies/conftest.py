@@ -11,13 +11,13 @@ from typing import Any, cast
 
 import pytest
 from matplotlib.figure import Figure
-from torch import nn
+from torch import Tensor, nn
 
 from journeylab import catalogue
 from journeylab.plotting import StudyResults, Table
 from journeylab.reports.draw import all_tables
 from journeylab.streams import Streams
-from journeylab.training import Problem
+from journeylab.training import Problem, Trained, train
 
 from ..conftest import unchecked_types
 from .gathering import draw
@@ -102,11 +102,45 @@ def drawn(request: pytest.FixtureRequest, drawn_of: Callable[[str], dict[str, Fi
     return drawn_of(request.path.parent.name)
 
 
-@pytest.fixture
-def build(request: pytest.FixtureRequest) -> Callable[[Problem], nn.Module]:
-    """A function: the untrained model of a problem of the study whose folder holds the test."""
-    generator = Streams(request.path.parent.name, 1000).generator
-    return lambda problem: problem.build(generator("init"))
+@pytest.fixture(scope="module")
+def streams(request: pytest.FixtureRequest) -> Streams:
+    """The streams of a pilot seed of the study whose folder holds the test."""
+    return Streams(request.path.parent.name, 1000)
+
+
+@pytest.fixture(scope="module")
+def build(streams: Streams) -> Callable[[Problem], nn.Module]:
+    """A function: the untrained model of a problem."""
+    return lambda problem: problem.build(streams.generator("init"))
+
+
+@pytest.fixture(scope="module")
+def draw_batch(streams: Streams) -> Callable[..., dict[str, Tensor]]:
+    """A function: the batch of a problem at a step, by default at the first."""
+
+    def drawn(problem: Problem, step: int = 1) -> dict[str, Tensor]:
+        return problem.batch(step, streams.generator("order"), streams.generator("dropout"))
+
+    return drawn
+
+
+@pytest.fixture(scope="module")
+def fit(
+    streams: Streams,
+    build: Callable[[Problem], nn.Module],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[Any], tuple[Trained, nn.Module]]:
+    """A function: a problem trained as its job says, and the model that it then has."""
+
+    def trained(problem: Any) -> tuple[Trained, nn.Module]:
+        path, model = tmp_path_factory.mktemp("fit") / "checkpoint", build(problem)
+        with unchecked_types():
+            done = train(problem, problem.job.training, streams, path)
+        assert done.status == "finished"
+        model.load_state_dict(done.state)
+        return done, model.eval()
+
+    return trained
 
 
 def of_results(name: str) -> Any:

@@ -1,6 +1,8 @@
 """The runs of all studies that tests train, and how small results of a study are put together."""
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from matplotlib.figure import Figure
+from torch import Tensor
 
 from journeylab import catalogue
 from journeylab.chunks.tables import labelled
@@ -47,11 +51,39 @@ def of_seed(study: str, arm: str, variant: str, seed: int) -> dict[str, Any]:
     return {"study": study, "arm": arm, "variant": variant, "seed": seed}
 
 
-def of_computed(study: str, arm: str, job: Any, seed: int | None = None) -> pd.DataFrame:
-    """The rows of a computed run, or of one of its seeds, labelled as by its stage."""
-    streams = None if seed is None else Streams(study, seed)
-    table = catalogue.compute_part(study).compute(job, streams)
-    return labelled(table, (study, arm, job.variant), seed)
+@cache
+def draw_data(study: str, data: Any, dataset: str, seed: int = 1000) -> pd.DataFrame:
+    """The rows of a dataset for one seed; a dataset of a text has one of syllables."""
+    generate, streams = catalogue.data_part(study).generate, data_streams(study, dataset, seed)
+    if "file" not in type(data).model_fields:
+        return generate(data, streams)
+    with tempfile.TemporaryDirectory() as folder:
+        return generate(data, streams, write_syllables(Path(folder) / "text"))
+
+
+def small_problem(study: str, job: Any, dataset: str, seed: int = 1000) -> Any:
+    """The training problem of a job and one seed."""
+    rows = draw_data(study, job.data, dataset, seed)
+    return catalogue.models_part(study).problem(job, rows, Streams(study, seed))
+
+
+def computed(
+    study: str,
+    arm: str,
+    variants: Iterable[str] = ("all",),
+    *,
+    seed: int | None = None,
+    **settings: Any,
+) -> Iterator[pd.DataFrame]:
+    """The rows of computed runs, or of one of their seeds, labelled as by their stage.
+
+    What they compute is named as their arm, if the settings do not say it.
+    """
+    for variant in variants:
+        job = catalogue.computation(study, {"computed": arm, "variant": variant} | settings)
+        streams = None if seed is None else Streams(study, seed)
+        table = catalogue.compute_part(study).compute(job, streams)
+        yield labelled(table, (study, arm, variant), seed)
 
 
 def values_of(table: pd.DataFrame, metric: str, **where: object) -> pd.Series:
@@ -68,11 +100,19 @@ def problems(study: str, settings: StudySettings) -> Callable[[str, str, int], A
     def make(arm: str, variant: str, seed: int) -> Any:
         run = catalogue.resolve_run(study, settings, arm, variant)
         job = catalogue.trained_job(study, run.settings)
-        streams = data_streams(study, run.dataset or "", seed)
-        dataset = catalogue.data_part(study).generate(job.data, streams)
-        return catalogue.models_part(study).problem(job, dataset, Streams(study, seed))
+        return small_problem(study, job, run.dataset or "", seed)
 
     return make
+
+
+def assert_causal(read: Callable[[Tensor], Tensor], inputs: Tensor, symbols: int) -> None:
+    """A changed token changes the logits at its place and none before."""
+    with torch.no_grad():
+        before = read(inputs)
+        inputs[:, 9] = (inputs[:, 9] + 1) % symbols
+        changed = (read(inputs) != before).any(-1)
+    assert not changed[:, :9].any()
+    assert changed[:, 9].all()
 
 
 def flat_curve(

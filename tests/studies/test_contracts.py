@@ -100,6 +100,38 @@ def test_settings_that_contradict_each_other_are_refused(
         getattr(catalogue.settings_part(study), section)(**settings)
 
 
+@pytest.mark.parametrize(
+    ("study", "arm", "changes", "message"),
+    [
+        ("exp2", "relations", {"variant": "rope"}, "unknown variant 'rope' of task relations"),
+        ("exp2", "relations", {"size": 20}, "relations has the size of its groups"),
+        ("exp2", "M20-sorted", {"size": 7}, "size 7: accepted: 20, 50, 100"),
+        ("exp2", "M20-sorted", {"size": None}, "size None: accepted: 20, 50, 100"),
+        ("exp2", "invariance", {"variant": "tag"}, "unknown variant 'tag' of task lookup"),
+        ("exp4", "single-0", {"commutator": 0.1}, "a single operator commutes with itself"),
+        ("exp4", "controls", {"orthogonality": 0.1}, "a fixed operator"),
+        ("exp4", "single-0", {"model": {"length": 512}}, "too short for windows of 512"),
+        ("exp6", "random-toral-scores", {"variant": "additive-outputs"}, "has no scores to fit"),
+        ("exp8", "learning-full", {"variant": "all"}, "unknown variant 'all'"),
+        ("exp8", "geometry", {"variant": "scalar"}, "unknown variant 'scalar'"),
+        ("exp9", "language", {"model": {"length": 512}}, "too short for windows of 512"),
+        ("exp11", "string-double", {"variant": "kmeans"}, "more outputs"),
+        ("exp11", "sentence", {"variant": "kmeans"}, "more outputs"),
+    ],
+)
+def test_runs_that_contradict_themselves_are_refused(
+    study: str, arm: str, changes: dict[str, Any], message: str
+) -> None:
+    run = next(run for run in catalogue.runs_of(study, QUICK.studies[study]) if run.arm == arm)
+    changed = {
+        name: run.settings[name] | value if isinstance(value, dict) else value
+        for name, value in changes.items()
+    }
+    job = catalogue.computation if run.computed else catalogue.trained_job
+    with pytest.raises(ValidationError, match=message):
+        job(study, run.settings | changed)
+
+
 def test_every_study_computes_something_without_training() -> None:
     assert {param.values[0] for param in COMPUTED} == set(catalogue.discover())
 

@@ -9,15 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from journeylab.studies.exp1_group_languages import compute as certificates
-from journeylab.studies.exp1_group_languages.compute import (
-    GROUPS,
-    class_spread,
-    compute,
-    exact_weights,
-    rotation_logarithm,
-    sign_changes,
-    split_classes,
-)
 from journeylab.studies.exp1_group_languages.settings import TASK_NAMES, Computation
 from journeylab.studies.exp1_group_languages.tasks import TASKS, generate_group
 
@@ -27,7 +18,7 @@ from ..gathering import values_of
 
 def certify(**sizes):
     sizes = {"strings": 50, "enumerate": 7, "draws": 2} | sizes
-    return compute(Computation(computed="certificates", variant="all", **sizes), None)
+    return certificates.compute(Computation(computed="certificates", variant="all", **sizes), None)
 
 
 @pytest.fixture(scope="module")
@@ -42,15 +33,17 @@ def test_exact_weights_name_the_state_of_every_long_string(measured):
     assert values_of(measured, "exact_drift").max() < 1e-9
     # Half the least squared distance of two orders of 0 … m − 1 that the group takes to each other:
     # 0, 1, 2 in a cycle; two neighbours swapped; two pairs of neighbours swapped.
-    margins = {name: values_of(measured, "exact_margin", case=name).item() for name in GROUPS}
+    margins = {
+        name: values_of(measured, "exact_margin", case=name).item() for name in certificates.GROUPS
+    }
     assert margins == pytest.approx({"Z3": 3.0, "S3": 1.0, "A5": 2.0}, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", list(GROUPS))
+@pytest.mark.parametrize("name", list(certificates.GROUPS))
 def test_logits_of_exact_weights_are_largest_at_the_true_element(name):
-    weights = exact_weights(GROUPS[name], 16)
+    weights = certificates.exact_weights(certificates.GROUPS[name], 16)
     scores = weights.readout @ weights.readout.mT
-    assert len(scores) == len(generate_group(GROUPS[name]))
+    assert len(scores) == len(generate_group(certificates.GROUPS[name]))
     assert torch.equal(scores.argmax(0), torch.arange(len(scores)))
     right = scores.diagonal().clone()
     leads = right - scores.fill_diagonal_(-torch.inf).max(0).values
@@ -59,7 +52,7 @@ def test_logits_of_exact_weights_are_largest_at_the_true_element(name):
 
 def test_exact_weights_need_more_coordinates_than_points():
     with pytest.raises(ValueError, match="d > 5, got 5"):
-        exact_weights(GROUPS["A5"], 5)
+        certificates.exact_weights(certificates.GROUPS["A5"], 5)
 
 
 @settings(max_examples=40)
@@ -71,14 +64,14 @@ def test_a_rotation_has_an_antisymmetric_logarithm(seed, planes, half):
     blocks = [[[np.cos(x), -np.sin(x)], [np.sin(x), np.cos(x)]] for x in angles]
     basis, _ = np.linalg.qr(rng.standard_normal((2 * planes + 1, 2 * planes + 1)))
     rotation = basis @ scipy.linalg.block_diag(*blocks, 1.0) @ basis.T
-    logarithm = rotation_logarithm(rotation)
+    logarithm = certificates.rotation_logarithm(rotation)
     np.testing.assert_allclose(logarithm, -logarithm.T, atol=1e-12)
     np.testing.assert_allclose(scipy.linalg.expm(logarithm), rotation, atol=1e-9)
 
 
 def test_a_reflection_has_no_real_logarithm():
     with pytest.raises(ValueError, match="determinant"):
-        rotation_logarithm(np.diag([1.0, -1.0, 1.0]))
+        certificates.rotation_logarithm(np.diag([1.0, -1.0, 1.0]))
 
 
 def test_the_scalar_aggregator_solves_b_with_margin_one_third(measured):
@@ -105,14 +98,14 @@ def test_commuting_maps_split_no_parikh_class_and_controls_split_every_mixed_cla
 def test_split_classes_equal_a_count_by_hand():
     # Appending to a word: every class with both letters holds several words.
     words = (lambda p: (*p, 0), lambda p: (*p, 1))
-    assert split_classes(words, (), 3) == 3  # ab, aab, abb
+    assert certificates.split_classes(words, (), 3) == 3  # ab, aab, abb
     sums = (lambda p: (p[0] + 1,), lambda p: (p[0] - 1,))
-    assert split_classes(sums, (0,), 6) == 0
+    assert certificates.split_classes(sums, (0,), 6) == 0
 
 
 def test_real_diagonals_have_too_few_sign_changes_for_a(measured):
     # k = 6, 12, …, 96 are positive among 2, 4, …, 100: 2·16 changes; width 16 allows 16.
-    assert sign_changes(TASKS["A"], 100) == 32
+    assert certificates.sign_changes(TASKS["A"], 100) == 32
     assert values_of(measured, "missing_exponentials").item() == 16
     rng = np.random.default_rng(0)
     for _ in range(300):
@@ -250,6 +243,6 @@ def test_class_spread_is_the_maximum_over_classes():
     b = torch.tensor([[1.0, 1.0], [0.0, 1.0]], dtype=torch.float64)
     start = torch.tensor([0.0, 1.0], dtype=torch.float64)
     # b before k of the a's adds 2^k: with two a's 1, 2 or 4, with two b's 2, 3 or 4.
-    assert class_spread(torch.stack([a, b]), start, 3) == 3.0
-    assert class_spread(torch.stack([a, a]), start, 3) == 0.0
-    assert class_spread(torch.stack([a, b]), 5.0 * start, 3) == 3.0
+    assert certificates.class_spread(torch.stack([a, b]), start, 3) == 3.0
+    assert certificates.class_spread(torch.stack([a, a]), start, 3) == 0.0
+    assert certificates.class_spread(torch.stack([a, b]), 5.0 * start, 3) == 3.0

@@ -20,10 +20,10 @@ FEW = Evaluation(strings=60)
 
 
 @pytest.fixture
-def solved(make_problem):
+def solved(make_problem, build):
     """A reader of S3 with exact weights."""
     problem = make_problem("orthogonal-product", "S3")
-    model = problem.build(problem.streams.generator("init"))
+    model = build(problem)
     weights = exact_weights(GROUPS["S3"], problem.job.model.d)
     with torch.no_grad():
         model.operators.square.copy_(weights.square)
@@ -47,9 +47,9 @@ def test_exact_weights_have_accuracy_one_and_the_gap_of_one_minus_the_ceiling(so
     assert table.loc[table["metric"] == "overflow", "value"].eq(0.0).all()
 
 
-def test_worst_mean_and_gap_are_over_the_training_lengths(make_problem):
+def test_worst_mean_and_gap_are_over_the_training_lengths(make_problem, build):
     problem = make_problem("linear-aggregation", "A5")
-    table = measure(problem.job, FEW, problem, problem.build(problem.streams.generator("init")))
+    table = measure(problem.job, FEW, problem, build(problem))
     overall = table[table["n"].isna()].set_index("metric")["value"]
     by_length = table[table["metric"] == "accuracy"].set_index("n")["value"]
     trained = [by_length[n] for n in range(SHORTEST, LONGEST + 1)]
@@ -61,10 +61,9 @@ def test_worst_mean_and_gap_are_over_the_training_lengths(make_problem):
     assert overall["gap"] == pytest.approx(sum(gaps) / len(gaps))
 
 
-def test_halved_strings_are_measured_at_even_lengths_only(make_problem):
+def test_halved_strings_are_measured_at_even_lengths_only(make_problem, build):
     problem = make_problem("toral-product", "Bbal")
-    model = problem.build(problem.streams.generator("init"))
-    table = measure(problem.job, Evaluation(strings=20), problem, model)
+    table = measure(problem.job, Evaluation(strings=20), problem, build(problem))
     lengths = table.loc[table["metric"] == "accuracy", "n"].tolist()
     assert lengths == [*range(SHORTEST, LONGEST + 1, 2), *FAR]
     overall = table[table["n"].isna()].set_index("metric")["value"]
@@ -94,10 +93,10 @@ def test_balanced_accuracy_is_the_mean_over_classes():
     assert accuracy(TASKS["B"], ones, ones) == 1.0
 
 
-def test_overflowing_strings_are_counted_apart_from_wrong_answers(make_problem):
+def test_overflowing_strings_are_counted_apart_from_wrong_answers(make_problem, build):
     """Every a grows the state by 10^7.6: six of them exceed single precision."""
     problem = make_problem("linear-product", "B")
-    model = problem.build(problem.streams.generator("init"))
+    model = build(problem)
     with torch.no_grad():
         model.operators.matrix.copy_(torch.stack([10**7.6 * torch.eye(16), torch.eye(16)]))
         model.start.fill_(1.0)

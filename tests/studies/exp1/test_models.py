@@ -5,21 +5,15 @@ import pytest
 import torch
 
 from journeylab.operators import naive
-from journeylab.streams import Streams
 from journeylab.studies.exp1_group_languages import settings
 from journeylab.studies.exp1_group_languages.tasks import UNLABELLED
-from journeylab.training import train
 
 ALL = torch.tensor(list(itertools.product((0, 1), repeat=7)), dtype=torch.uint8)
 
 
-def fresh(problem, seed=1000):
-    return problem.build(Streams("exp1", seed).generator("init"))
-
-
 @pytest.mark.parametrize("variant", list(settings.VARIANTS))
-def test_logits_equal_the_naive_recurrence(make_problem, variant):
-    model = fresh(make_problem(variant)).double()
+def test_logits_equal_the_naive_recurrence(make_problem, build, variant):
+    model = build(make_problem(variant)).double()
     with torch.no_grad():
         states = naive.chain_states(model.operators(), model.start, ALL.mT, model.inputs)
         expected = torch.einsum("cd,dts->cts", model.weight, states) + model.bias[:, None, None]
@@ -27,9 +21,9 @@ def test_logits_equal_the_naive_recurrence(make_problem, variant):
 
 
 @pytest.mark.parametrize("family", settings.FAMILIES)
-def test_families_have_their_defining_properties(make_problem, family):
+def test_families_have_their_defining_properties(make_problem, build, family):
     with torch.no_grad():
-        a, b = fresh(make_problem(f"{family}-product")).double().operators()
+        a, b = build(make_problem(f"{family}-product")).double().operators()
     identity = torch.eye(len(a), dtype=torch.float64)
     assert torch.allclose(a @ b, b @ a, atol=1e-4) == (family in settings.COMMUTING)
     assert torch.allclose(a @ a.mT, identity, atol=1e-6) == (family in ("orthogonal", "toral"))
@@ -41,23 +35,23 @@ def test_families_have_their_defining_properties(make_problem, family):
         assert (radii > 0.5).all()
 
 
-def test_the_initial_scale_multiplies_the_deviation_of_free_operators_from_i(make_problem):
+def test_the_initial_scale_multiplies_the_deviation_of_free_operators_from_i(make_problem, build):
     operators = []
     for scale in (1.0, 2.0):
         problem = make_problem("diagonal-aggregation")
         job = problem.job.model_copy(update={"model": settings.Model(initial_scale=scale)})
         with torch.no_grad():
-            operators.append(fresh(replace(problem, job=job)).operators())
+            operators.append(build(replace(problem, job=job)).operators())
     identity = torch.eye(operators[0].shape[-1])
     assert torch.allclose(2 * (operators[0] - identity), operators[1] - identity, atol=1e-6)
 
 
 @pytest.mark.parametrize("family", settings.COMMUTING)
-def test_only_commuting_product_states_are_functions_of_the_counts(make_problem, family):
+def test_only_commuting_product_states_are_functions_of_the_counts(make_problem, build, family):
     counts = ALL.sum(1)
     spreads = {}
     for form in ("product", "aggregation"):
-        model = fresh(make_problem(f"{family}-{form}")).double()
+        model = build(make_problem(f"{family}-{form}")).double()
         with torch.no_grad():
             last = model(ALL)[:, -1]
         spreads[form] = max(float(last[:, counts == k].std(1).max()) for k in range(1, 7))
@@ -65,15 +59,13 @@ def test_only_commuting_product_states_are_functions_of_the_counts(make_problem,
 
 
 @pytest.mark.parametrize("task", settings.TASK_NAMES)
-def test_batches_repeat_are_cut_and_mask_unlabelled_prefixes(make_problem, task):
+def test_batches_repeat_are_cut_and_mask_unlabelled_prefixes(make_problem, draw_batch, task):
     problem = make_problem("toral-product", task)
-    batches = [
-        problem.batch(1, Streams("exp1", 0).generator("order"), torch.Generator()) for _ in range(2)
-    ]
+    batches = [draw_batch(problem) for _ in range(2)]
     for name, shape in (("words", (16, settings.SHORTEST)), ("labels", (16, settings.SHORTEST))):
         assert torch.equal(batches[0][name], batches[1][name])
         assert batches[0][name].shape == shape
-    late = problem.batch(30, Streams("exp1", 0).generator("order"), torch.Generator())
+    late = draw_batch(problem, 30)
     assert late["words"].shape == (16, settings.LONGEST)
     ended = late["words"] > 1
     assert (late["labels"][ended] == UNLABELLED).all()
@@ -95,9 +87,9 @@ def test_string_length_grows_over_the_curriculum(make_problem):
     assert make_problem("toral-product", curriculum=0.0).cut(1) == settings.LONGEST
 
 
-def test_tokens_per_step_count_labelled_prefixes(make_problem):
+def test_tokens_per_step_count_labelled_prefixes(make_problem, streams):
     problem = make_problem("toral-product", "B", steps=200, batch=64)
-    order = Streams("exp1", 0).generator("order")
+    order = streams.generator("order")
     seen = [
         int((problem.batch(step, order, torch.Generator())["labels"] != UNLABELLED).sum())
         for step in range(1, 201)
@@ -105,10 +97,9 @@ def test_tokens_per_step_count_labelled_prefixes(make_problem):
     assert problem.tokens_per_step == pytest.approx(sum(seen) / 200, rel=0.02)
 
 
-def test_loss_is_the_mean_cross_entropy_of_labelled_prefixes(make_problem):
+def test_loss_is_the_mean_cross_entropy_of_labelled_prefixes(make_problem, build, draw_batch):
     problem = make_problem("orthogonal-product", "B")
-    batch = problem.batch(12, Streams("exp1", 0).generator("order"), torch.Generator())
-    model = fresh(problem)
+    batch, model = draw_batch(problem, 12), build(problem)
     chances = model(batch["words"]).softmax(0)
     terms = [
         -chances[int(label), t, s].log()
@@ -120,12 +111,11 @@ def test_loss_is_the_mean_cross_entropy_of_labelled_prefixes(make_problem):
 
 
 @pytest.mark.parametrize("variant", list(settings.VARIANTS))
-def test_training_lowers_the_loss_of_every_variant(make_problem, tmp_path, variant):
+def test_training_lowers_the_loss_of_every_variant(make_problem, build, fit, variant):
     problem = make_problem(variant, "S3", steps=20, evaluate_every=20)
-    trained = train(problem, problem.job.training, problem.streams, tmp_path / "checkpoint")
-    assert trained.status == "finished"
+    trained, _ = fit(problem)
     curve = trained.curve.set_index("metric")["value"]
     with torch.no_grad():
-        untrained = problem.evaluate(fresh(problem))
+        untrained = problem.evaluate(build(problem))
     assert curve["loss"] < untrained["loss"]
-    assert trained.flops == 20 * problem.flops_per_step(fresh(problem))
+    assert trained.flops == 20 * problem.flops_per_step(build(problem))

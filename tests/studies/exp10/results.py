@@ -1,24 +1,14 @@
 """Small jobs and results of exp10."""
 
-from functools import cache
-
-import pandas as pd
-
 from journeylab.plotting import StudyResults
-from journeylab.streams import Streams, data_streams
+from journeylab.streams import Streams
 from journeylab.studies.exp10_circuit_encoders import settings as own
-from journeylab.studies.exp10_circuit_encoders.data import generate
 from journeylab.studies.exp10_circuit_encoders.models import Circuits
 
-from ..gathering import gather, of_computed, untrained
+from ..gathering import computed, draw_data, gather, untrained
 
 RUNS = {"degree": ("sum", "tree"), "digits": ("sum-wiring",), "heads-token": ("sum-wiring",)}
 CHAINS = own.Data(operations=5, wiring="previous", test=0.05, train=0.02)
-
-
-@cache
-def draw_circuits(data: own.Data = CHAINS) -> pd.DataFrame:
-    return generate(data, data_streams("exp10", "chains", 1000))
 
 
 def make_problem(
@@ -40,7 +30,8 @@ def make_problem(
         model=own.Model(spread=0.3),
         training=own.Training(**chosen),
     )
-    return Circuits(job, draw_circuits().iloc[::every], Streams("exp10", seed))
+    circuits = draw_data("exp10", CHAINS, "chains").iloc[::every]
+    return Circuits(job, circuits, Streams("exp10", seed))
 
 
 def make_results() -> StudyResults:
@@ -61,7 +52,6 @@ def make_results() -> StudyResults:
 
     seeds, learned = (1000, 1001), {"accuracy": 0.3}
     tables, curves = untrained("exp10", RUNS, seeds, make, own.Evaluation(), learned)
-    for check in ("example", "encodings", "equivalence", "padding"):
-        job = own.Computation(computed="audit", variant=check, draws=1)
-        tables.append(of_computed("exp10", "audit", job))
+    checks = ("example", "encodings", "equivalence", "padding")
+    tables += computed("exp10", "audit", checks, draws=1)
     return gather("exp10", settings, tables, curves)

@@ -2,14 +2,13 @@ import pytest
 import torch
 
 from journeylab.catalogue import printed_names
-from journeylab.streams import Streams
 from journeylab.studies.exp10_circuit_encoders.circuits import operation_types
-from journeylab.studies.exp10_circuit_encoders.data import circuits_of, generate
+from journeylab.studies.exp10_circuit_encoders.data import circuits_of
 from journeylab.studies.exp10_circuit_encoders.measure import measure, measure_headroom
 from journeylab.studies.exp10_circuit_encoders.settings import Data, Evaluation
-from journeylab.training import train
 
-from .results import draw_circuits
+from ..gathering import draw_data
+from .results import CHAINS
 
 LABELS = printed_names("exp10").labels
 
@@ -17,14 +16,14 @@ BLIND = ("sum", "one-hot")
 
 
 def test_splits_have_every_circuit_once():
-    table = generate(Data(), Streams("exp10", 1000))
+    table = draw_data("exp10", Data(), "all")
     assert table["split"].value_counts().to_dict() == {"train": 5760, "test": 1440}
     assert not table.drop(columns="split").duplicated().any()
     assert set(table["degree"]) == {0, 1, 2, 3, 4, 5, 6, 8}
 
 
 def test_splits_of_chains_have_their_shares_and_no_chain_twice():
-    table = draw_circuits()
+    table = draw_data("exp10", CHAINS, "chains")
     assert table["split"].value_counts().to_dict() == {"train": 1613, "test": 4032}
     assert not table.drop(columns="split").duplicated().any()
     assert (circuits_of(table)[..., 2] == [2, 3, 4, 5, 6]).all()
@@ -63,15 +62,10 @@ def test_every_epoch_shows_every_circuit_once_in_its_own_order(make_problem):
     assert torch.equal(again["tokens"], batches[25]["tokens"])
 
 
-def test_an_encoder_without_wiring_learns_the_rule_of_types_below_the_ceiling(
-    make_problem, tmp_path
-):
+def test_an_encoder_without_wiring_learns_the_rule_of_types_below_the_ceiling(make_problem, fit):
     problem = make_problem("sum", steps=90, rows=64)
-    streams = Streams("exp10", 1000)
-    trained = train(problem, problem.job.training, streams, tmp_path / "checkpoint")
-    model = problem.build(streams.generator("init"))
-    model.load_state_dict(trained.state)
-    values = measure(problem.job, Evaluation(), problem, model.eval()).set_index("metric")["value"]
+    _, model = fit(problem)
+    values = measure(problem.job, Evaluation(), problem, model).set_index("metric")["value"]
     assert values["accuracy"] <= values["blind_ceiling"]
     assert values["accuracy"] == pytest.approx(values["blind_rule"], abs=0.05)
     assert values["commonest"] < values["blind_rule"] - 0.05

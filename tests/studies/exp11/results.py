@@ -1,14 +1,11 @@
 """Small jobs and results of exp11."""
 
-from typing import get_args
+from typing import Any, get_args
 
 from journeylab.plotting import StudyResults
-from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp11_sabag_pooling import settings as own
-from journeylab.studies.exp11_sabag_pooling.data import generate
-from journeylab.studies.exp11_sabag_pooling.models import PoolingProblem
 
-from ..gathering import gather, of_computed, untrained
+from ..gathering import computed, gather, small_problem, untrained
 
 RUNS = {
     "string-copy": ("sabag", "sabag-positions"),
@@ -19,7 +16,7 @@ RUNS = {
 
 def make_problem(
     variant: str, task: str = "copy", seed: int = 1000, steps: int = 2, **training: float
-) -> PoolingProblem:
+) -> Any:
     """A problem with few strings."""
     chosen = {"steps": steps, "learning_rate": 0.003, "evaluate_every": steps} | training
     source = "document" if task == "sentence" else "random"
@@ -27,8 +24,7 @@ def make_problem(
     job = own.Job(
         variant=variant, task=task, data=data, model=own.Model(), training=own.Training(**chosen)
     )
-    table = generate(data, data_streams("exp11", source, seed))
-    return PoolingProblem(job, table, Streams("exp11", seed))
+    return small_problem("exp11", job, source, seed)
 
 
 def make_results() -> StudyResults:
@@ -47,18 +43,14 @@ def make_results() -> StudyResults:
         training=own.Training(steps=2, learning_rate=0.1),
     )
 
-    def make(arm: str, variant: str, seed: int) -> PoolingProblem:
+    def make(arm: str, variant: str, seed: int) -> Any:
         return make_problem(variant, arms[arm].task, seed)
 
     seeds, learned = (1000, 1001), {"accuracy": 0.3}
     tables, curves = untrained("exp11", RUNS, seeds, make, own.Evaluation(), learned)
     for seed in seeds:
         for kind in ("ratio", "sign", "rates"):
-            job = own.Computation(computed=kind, variant="all", steps=10, starts=2)
-            tables.append(of_computed("exp11", kind, job, seed))
-    for check in get_args(own.Check):
-        job = own.Computation(computed="exact", variant=check, draws=1, steps=2)
-        tables.append(of_computed("exp11", "exact", job))
-    job = own.Computation(computed="search", variant="all", steps=2)
-    tables.append(of_computed("exp11", "search", job))
+            tables += computed("exp11", kind, seed=seed, steps=10, starts=2)
+    tables += computed("exp11", "exact", get_args(own.Check), draws=1, steps=2)
+    tables += computed("exp11", "search", steps=2)
     return gather("exp11", settings, tables, curves)

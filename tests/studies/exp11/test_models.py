@@ -3,14 +3,11 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from pydantic import ValidationError
 from torch.nn.functional import cross_entropy
 
-from journeylab.streams import Streams
 from journeylab.studies.exp11_sabag_pooling.measure import diagonal_mass, least_pair, measure
 from journeylab.studies.exp11_sabag_pooling.settings import Data, Evaluation
 from journeylab.studies.exp11_sabag_pooling.tasks import ALPHABET, SENTENCE, TARGETS, ceiling
-from journeylab.training import train
 
 
 def test_targets_of_every_task():
@@ -83,15 +80,12 @@ def test_only_positions_reveal_the_order(make_problem, build, variant):
         assert (model(x[:, order], moved) - model(x, start)).abs().max() > 0.01
 
 
-def test_sabag_learns_order_from_positions_and_not_without(make_problem, tmp_path):
+def test_sabag_learns_order_from_positions_and_not_without(make_problem, fit):
     values = {}
     for variant in ("sabag", "sabag-positions"):
         problem = make_problem(variant, "first2", steps=300, rows=32, learning_rate=0.01)
-        streams = Streams("exp11", 1000)
-        trained = train(problem, problem.job.training, streams, tmp_path / variant)
-        model = problem.build(Streams("exp11", 1000).generator("init"))
-        model.load_state_dict(trained.state)
-        rows = measure(problem.job, Evaluation(), problem, model.eval())
+        _, model = fit(problem)
+        rows = measure(problem.job, Evaluation(), problem, model)
         values[variant] = rows.set_index("metric")["value"]
     bound = values["sabag"]["ceiling"]
     assert values["sabag"]["accuracy"] < bound + 0.1
@@ -107,12 +101,6 @@ def test_the_diagonal_is_over_strings_of_distinct_symbols():
 def test_the_least_pair_has_the_nearest_weights():
     weights = torch.tensor([[0.5, 0.5], [0.9, 0.1], [0.52, 0.48]])
     assert least_pair(weights) == pytest.approx(0.02)
-
-
-def test_kmeans_with_more_outputs_than_inputs_is_refused(make_problem):
-    for task in ("double", "sentence"):
-        with pytest.raises(ValidationError, match="more outputs"):
-            make_problem("kmeans", task)
 
 
 def test_metrics_of_s_exist_only_for_poolings_with_s(make_problem, build):

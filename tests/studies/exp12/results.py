@@ -1,13 +1,16 @@
-"""Invented results of exp12."""
+"""Small jobs and invented results of exp12."""
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from journeylab.knowledge.settings import Model, Training
 from journeylab.plotting import StudyResults
-from journeylab.studies.exp12_native_kg_transfer.settings import SPECS
+from journeylab.studies.exp12_native_kg_transfer.settings import SPECS, Data, Job
 
 from ...made import configured
-from ..gathering import gather, of_seed
+from ..gathering import draw_data, gather, of_seed, small_problem
 
 SETTINGS = configured().studies["exp12"]
 RUNS = list(SETTINGS.trained())
@@ -15,6 +18,22 @@ SEEDS = 3
 ENTITIES = {"k1": 45, "split": 45}
 """Entities by the last part of an arm's name; 135 in the others."""
 QUANTITIES = ("person", "town", "facts", "transfer facts", "generalisation facts")
+
+
+def draw_world(seed: int = 1000, **data: Any) -> pd.DataFrame:
+    return draw_data("exp12", Data(**data), data.get("world", "family"), seed)
+
+
+def make_problem(variant: str, tokens: int = 1, dropout: float = 0.05) -> Any:
+    """The problem of a variant in the smallest world."""
+    job = Job(
+        variant=variant,
+        tokens=tokens,
+        data=Data(k=1),
+        model=Model(d=16, layers=2),
+        training=Training(steps=40, learning_rate=3e-3, warmup=5, dropout=dropout),
+    )
+    return small_problem("exp12", job, "family")
 
 
 def make_results() -> StudyResults:

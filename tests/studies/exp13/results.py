@@ -1,16 +1,11 @@
 """Small jobs and results of exp13."""
 
-from functools import cache
-
-import pandas as pd
+from typing import Any
 
 from journeylab.plotting import StudyResults
-from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp13_published_mixers import settings as own
-from journeylab.studies.exp13_published_mixers.data import generate
-from journeylab.studies.exp13_published_mixers.models import Labelling
 
-from ..gathering import gather, of_computed, untrained
+from ..gathering import computed, gather, small_problem, untrained
 
 RUNS = {
     "S3": ("rope", "gru"),
@@ -21,14 +16,9 @@ RUNS = {
 MODEL = own.Model(width=16, heads=2, parameters=6000)
 
 
-@cache
-def draw_rows(task: str, seed: int = 1000) -> pd.DataFrame:
-    return generate(own.Data(task=task, rows=16), data_streams("exp13", task, seed))
-
-
 def make_problem(
     task: str, mechanism: str, seed: int = 1000, layers: int = 1, **training: float
-) -> Labelling:
+) -> Any:
     chosen = {"steps": 4, "learning_rate": 0.01, "rows": 4, "evaluate_every": 4} | training
     job = own.Job(
         variant=mechanism,
@@ -36,7 +26,7 @@ def make_problem(
         model=MODEL.model_copy(update={"layers": layers}),
         training=own.Training(**chosen),
     )
-    return Labelling(job, draw_rows(task, seed), Streams("exp13", seed))
+    return small_problem("exp13", job, task, seed)
 
 
 def make_results() -> StudyResults:
@@ -50,9 +40,6 @@ def make_results() -> StudyResults:
     settings = own.Settings(arms=arms, datasets=datasets, model=MODEL, training=training)
     seeds, few, learned = (1000, 1001), own.Evaluation(rows=8), {"accuracy": 0.3}
     tables, curves = untrained("exp13", RUNS, seeds, make_problem, few, learned)
-    for check in ("ceilings", "sizes", "orders", "reflections"):
-        job = own.Computation(
-            computed="certificates", variant=check, enumerate=4, draws=1, model=MODEL
-        )
-        tables.append(of_computed("exp13", "certificates", job))
+    checks = ("ceilings", "sizes", "orders", "reflections")
+    tables += computed("exp13", "certificates", checks, enumerate=4, draws=1, model=MODEL)
     return gather("exp13", settings, tables, curves)

@@ -1,17 +1,12 @@
 """Small jobs and results of exp2."""
 
 from dataclasses import replace
-from functools import cache
-
-import pandas as pd
+from typing import Any
 
 from journeylab.plotting import StudyResults
-from journeylab.streams import Streams, data_streams
 from journeylab.studies.exp2_shuffled_kb import settings as own
-from journeylab.studies.exp2_shuffled_kb.data import generate
-from journeylab.studies.exp2_shuffled_kb.models import Retrieval
 
-from ..gathering import gather, of_computed, problems, untrained
+from ..gathering import computed, gather, problems, untrained
 
 SYMBOLS = {"keys": 12, "values": 4, "questions": 80}
 LOOKUPS = own.Lookups(task="lookup", sizes=(5, 8), **SYMBOLS)
@@ -22,11 +17,6 @@ RUNS = [
     ("small-shuffled", "position-free"),
     ("relations", "untagged"),
 ]
-
-
-@cache
-def draw(data: own.Data, seed: int) -> pd.DataFrame:
-    return generate(data, data_streams("exp2", data.task, seed))
 
 
 def make_job(variant: str, order: str = "shuffled", **training: float) -> own.Job:
@@ -44,9 +34,9 @@ def make_job(variant: str, order: str = "shuffled", **training: float) -> own.Jo
     )
 
 
-def make_problem(variant: str, *args: str, **training: float) -> Retrieval:
-    job = make_job(variant, *args, **training)
-    return Retrieval(job, draw(job.data, 1000), Streams("exp2", 1000))
+def make_problem(*args: str, **training: float) -> Any:
+    job = make_job(*args, **training)
+    return small_problem("exp2", job, job.data.task)
 
 
 def make_results() -> StudyResults:
@@ -68,17 +58,12 @@ def make_results() -> StudyResults:
 
     make, few = problems("exp2", settings), own.Evaluation(permutations=1)
     tables, curves = untrained("exp2", RUNS, range(2), make, few, steps=(100, 200))
-    checks = {"witness": own.VARIANTS["lookup"], "invariance": ["content"], "recursion": ["all"]}
-    data = own.Lookups(task="lookup")
-    for check, variants in checks.items():
-        for variant in variants:
-            job = own.Computation(
-                computed=check, variant=variant, draws=1, data=data, model=own.Model()
-            )
-            tables.append(of_computed("exp2", check, job))
+    once = {"draws": 1, "data": own.Lookups(task="lookup"), "model": own.Model()}
+    tables += computed("exp2", "witness", own.VARIANTS["lookup"], **once)
+    tables += computed("exp2", "invariance", ["content"], **once)
+    tables += computed("exp2", "recursion", **once)
+    cumulative = {"computed": "invariance"} | once
+    tables += computed("exp2", "invariance-cumulative", ["cumulative"], **cumulative)
     names = {"small-sorted": "sorted", "small-shuffled": "shuffled"}
-    cumulative = {"computed": "invariance", "variant": "cumulative", "draws": 1}
-    job = own.Computation(**cumulative, data=data, model=own.Model())
-    tables.append(of_computed("exp2", "invariance-cumulative", job))
     results = gather("exp2", settings, tables, curves)
     return replace(results, names=results.names.model_copy(update={"arms": names}))

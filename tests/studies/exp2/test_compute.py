@@ -3,13 +3,12 @@ from math import cos, sqrt, tanh
 
 import pytest
 import torch
-from pydantic import ValidationError
 
 from journeylab.studies.exp2_shuffled_kb import compute as module
 from journeylab.studies.exp2_shuffled_kb.anchors import expected_multiplicity
 from journeylab.studies.exp2_shuffled_kb.compute import compute, witness_change
 from journeylab.studies.exp2_shuffled_kb.models import Retriever
-from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Computation, Lookups, Model
+from journeylab.studies.exp2_shuffled_kb.settings import Computation, Lookups, Model
 
 DATA = Lookups(task="lookup", sizes=(20, 50))
 SCALE = 64 / sqrt(32)
@@ -73,9 +72,3 @@ def test_a_recursion_off_by_one_string_has_an_error(monkeypatch):
 
     monkeypatch.setattr(module, "expected_multiplicity", off)
     assert (compute(job("recursion", "all"), None)["value"] > 0).all()
-
-
-def test_exact_checks_accept_lookup_variants_only():
-    assert all(job("witness", variant) for variant in VARIANTS["lookup"])
-    with pytest.raises(ValidationError, match="unknown variant 'tag' of task lookup"):
-        job("invariance", "tag")

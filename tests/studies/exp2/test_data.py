@@ -1,8 +1,25 @@
+"""Small repositories, and what can be answered without reading them as asked."""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, product
+
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from journeylab.studies.exp2_shuffled_kb import settings as own
+from journeylab.studies.exp2_shuffled_kb.anchors import (
+    best_slot,
+    chance,
+    enumerate_multiplicity,
+    expected_multiplicity,
+    key_blind,
+    untagged_ceiling,
+    vote,
+)
 from journeylab.studies.exp2_shuffled_kb.data import (
     arrange,
     draw_lookup,
@@ -10,7 +27,9 @@ from journeylab.studies.exp2_shuffled_kb.data import (
     permute,
     select,
 )
+from journeylab.studies.exp2_shuffled_kb.settings import Lookups, Relations
 
+from ..gathering import draw_data
 from . import results
 
 LOOKUPS, RELATIONS = own.Lookups(task="lookup"), own.Relations(task="relations")
@@ -28,10 +47,10 @@ def test_every_size_has_enough_questions():
         (results.LOOKUPS, {("lookup", 5): 80, ("lookup", 8): 80}),
         (results.RELATIONS, {("relations", 6): 84}),
     ):
-        table = results.draw(data, 1000)
+        table = draw_data("exp2", data, data.task)
         assert table.groupby(["task", "size"]).size().to_dict() == expected
         assert (table.dtypes[["size", "episode", "key", "value", "relation"]] == "int16").all()
-    assert select(results.draw(results.LOOKUPS, 1000), "lookup", 8).keys.shape == (10, 8)
+    assert select(draw_data("exp2", results.LOOKUPS, "lookup"), "lookup", 8).keys.shape == (10, 8)
 
 
 def test_keys_of_a_repository_are_distinct():
@@ -62,7 +81,7 @@ def test_every_subject_has_every_relation_once():
 
 @pytest.mark.parametrize(("data", "size"), [(results.LOOKUPS, 5), (results.RELATIONS, 6)])
 def test_sorting_and_permuting_keep_the_entries(data, size):
-    shuffled = select(results.draw(data, 1000), data.task, size)
+    shuffled = select(draw_data("exp2", data, data.task), data.task, size)
     ranked = arrange(shuffled, "sorted")
     assert entries(ranked) == entries(shuffled) == entries(permute(shuffled, torch.Generator()))
     assert arrange(shuffled, "shuffled") is shuffled
@@ -76,13 +95,66 @@ def test_a_dataset_without_a_task_is_refused():
         TypeAdapter(own.Data).validate_python({"keys": 128})
 
 
-def test_variants_and_sizes_must_fit_the_dataset(make_job):
-    lookup, grouped = (make_job(name).model_dump() for name in ("rope", "tag"))
-    with pytest.raises(ValidationError, match="unknown variant 'rope' of task relations"):
-        own.Job(**grouped | {"variant": "rope"})
-    with pytest.raises(ValidationError, match="relations has the size of its groups"):
-        own.Job(**grouped | {"size": 20})
-    for size in (7, None):
-        with pytest.raises(ValidationError, match=f"size {size}: accepted: 5, 8"):
-            own.Job(**lookup | {"size": size})
-    assert (own.Job(**lookup).entries, own.Job(**grouped).entries) == (5, 6)
+def test_a_repository_has_the_entries_of_its_size_or_its_groups(make_job):
+    assert [make_job(variant).entries for variant in ("rope", "tag")] == [5, 6]
+
+
+def test_untagged_ceiling_equals_a_count_by_hand():
+    """Of 16⁴ strings: 43680 all different, 20160 one pair, 720 two pairs, 960 triples, 16 fours."""
+    strings = {1: 16 * 15 * 14 * 13, 2: 6 * 16 * 15 * 14 + 3 * 16 * 15, 3: 4 * 16 * 15, 4: 16}
+    assert sum(strings.values()) == 16**4
+    expected = Fraction(sum(most * n for most, n in strings.items()), 16**4)
+    assert untagged_ceiling(Relations(task="relations")) == expected / 4 == Fraction(1381, 4096)
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 5), st.integers(1, 4))
+def test_expected_multiplicity_equals_enumeration(draws: int, values: int):
+    assert expected_multiplicity(draws, values) == enumerate_multiplicity(draws, values)
+
+
+def test_chance_and_key_blind_equal_counts_by_hand():
+    data = Lookups(task="lookup", keys=6, values=4, sizes=(3,))
+    assert chance(data) == Fraction(1, 4)
+    # three draws of four values: 24 all different, 36 with a pair, 4 of a kind
+    assert key_blind(data, 3) == Fraction(24 + 2 * 36 + 3 * 4, 64) / 3
+
+
+def test_best_slot_equals_enumeration_of_repositories():
+    data = Lookups(task="lookup", keys=6, values=4, sizes=(3,))
+    slots = {key: [0] * 3 for key in range(6)}
+    for keys in combinations(range(6), 3):
+        for slot, key in enumerate(keys):
+            slots[key][slot] += 1
+    hit = sum(Fraction(max(counts), sum(counts)) for counts in slots.values()) / 6
+    assert best_slot(data, 3) == hit + (1 - hit) / 4
+
+
+@pytest.mark.parametrize(("keys", "values", "size"), [(7, 2, 4), (9, 3, 5), (10, 2, 6)])
+def test_vote_equals_the_best_answer_by_enumeration(keys, values, size):
+    """The most frequent answer to every (key asked for, values in their slots), by counting."""
+    answers: dict[tuple, Counter] = {}
+    for chosen in combinations(range(keys), size):
+        for shown in product(range(values), repeat=size):
+            for key, value in zip(chosen, shown, strict=True):
+                answers.setdefault((key, shown), Counter())[value] += 1
+    right = sum(max(counts.values()) for counts in answers.values())
+    best = right / sum(counts.total() for counts in answers.values())
+    data = Lookups(task="lookup", keys=keys, values=values, sizes=(size,))
+    value, error = vote(data, size)
+    assert 0 < error < 1e-4
+    assert abs(value - best) < 4 * error
+    assert best > best_slot(data, size) + 10 * error
+
+
+def test_vote_equals_best_slot_if_one_slot_outweighs_the_others():
+    data = Lookups(task="lookup", keys=6, values=4, sizes=(3,))
+    assert vote(data, 3) == (float(best_slot(data, 3)), 0.0)
+
+
+@pytest.mark.parametrize("size", [20, 50, 100])
+def test_anchors_are_ordered(size: int):
+    data = Lookups(task="lookup")
+    value, error = vote(data, size)
+    assert error < 2e-4
+    assert chance(data) < key_blind(data, size) < best_slot(data, size) < value - 10 * error < 1

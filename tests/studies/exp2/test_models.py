@@ -1,17 +1,13 @@
-from pathlib import Path
-
 import pytest
 import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
-from journeylab.streams import Streams
 from journeylab.studies.exp2_shuffled_kb.anchors import untagged_ceiling
 from journeylab.studies.exp2_shuffled_kb.data import Episodes, arrange, permute
 from journeylab.studies.exp2_shuffled_kb.measure import measure
 from journeylab.studies.exp2_shuffled_kb.models import CUMULATIVE, Questions, all_questions
 from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Evaluation
-from journeylab.training import train
 
 from .results import RELATIONS
 
@@ -19,19 +15,10 @@ ALL = [variant for variants in VARIANTS.values() for variant in variants]
 BY_SLOT = ("rope", "rope-integer", "cumulative", "cumulative-as-shipped")
 
 
-def fresh(problem, seed=0):
-    return problem.build(Streams("exp2", seed).generator("init"))
-
-
-def draw(problem, seed=0):
-    streams = Streams("exp2", seed)
-    return problem.batch(1, streams.generator("order"), streams.generator("dropout"))
-
-
 @pytest.mark.parametrize("variant", ALL)
-def test_only_slot_operators_depend_on_the_order(make_problem, variant):
+def test_only_slot_operators_depend_on_the_order(make_problem, build, variant):
     problem = make_problem(variant)
-    model = fresh(problem).double()
+    model = build(problem).double()
     questions = all_questions(problem.held_out)
     permuted = permute(problem.held_out, torch.Generator().manual_seed(0))
     with torch.no_grad():
@@ -39,18 +26,20 @@ def test_only_slot_operators_depend_on_the_order(make_problem, variant):
     assert change > 1e-3 if variant in BY_SLOT else change < 1e-12
 
 
-def test_rope_turns_slot_j_by_j_and_the_query_by_m(make_problem):
-    model = fresh(make_problem("rope"))
+def test_rope_turns_slot_j_by_j_and_the_query_by_m(make_problem, build):
+    model = build(make_problem("rope"))
     none = torch.zeros(2, 5, dtype=torch.long)
     turns = model._turns(Episodes(none, none, none), Questions(none, none, none))
     torch.testing.assert_close(turns.places[0, :, 0], torch.arange(5.0))
     torch.testing.assert_close(turns.questions[0, 0], 5 * model.frequencies)
-    integer = fresh(make_problem("rope-integer"))
+    integer = build(make_problem("rope-integer"))
     assert integer.frequencies.tolist() == list(range(8))
 
 
 def test_cumulative_angles_start_near_frequencies_and_as_shipped_near_zero(make_problem):
-    model, shipped = (fresh(make_problem(variant)) for variant in CUMULATIVE)
+    model, shipped = (
+        make_problem(variant).build(torch.Generator().manual_seed(0)) for variant in CUMULATIVE
+    )
     for name in ("entry_angles", "question_angles"):
         angles = getattr(model, name)
         drawn = getattr(shipped, name)
@@ -58,8 +47,8 @@ def test_cumulative_angles_start_near_frequencies_and_as_shipped_near_zero(make_
         assert drawn.std().item() == pytest.approx(1, abs=0.15)
 
 
-def test_cumulative_angles_with_equal_steps_equal_rope(make_problem):
-    rope, cumulative = fresh(make_problem("rope")), fresh(make_problem("cumulative"))
+def test_cumulative_angles_with_equal_steps_equal_rope(make_problem, build):
+    rope, cumulative = (build(make_problem(name)) for name in ("rope", "cumulative"))
     with torch.no_grad():
         cumulative.entry_angles[:12], cumulative.entry_angles[12:] = rope.frequencies, 0.0
         cumulative.question_angles.copy_(rope.frequencies.expand(12, -1))
@@ -72,8 +61,8 @@ def test_cumulative_angles_with_equal_steps_equal_rope(make_problem):
 
 
 @pytest.mark.parametrize("variant", ["position-free", "tag"])
-def test_arms_of_a_seed_share_entries_and_questions(make_problem, variant):
-    first, again = (draw(make_problem(variant, order)) for order in ("sorted", "shuffled"))
+def test_arms_of_a_seed_share_entries_and_questions(make_problem, draw_batch, variant):
+    first, again = (draw_batch(make_problem(variant, order)) for order in ("sorted", "shuffled"))
     assert all(
         torch.equal(first[f"question_{n}"], again[f"question_{n}"]) for n in Questions._fields
     )
@@ -83,8 +72,8 @@ def test_arms_of_a_seed_share_entries_and_questions(make_problem, variant):
 
 
 @pytest.mark.parametrize("variant", ["rope", "operator"])
-def test_the_answer_is_the_value_of_the_questioned_entry(make_problem, variant):
-    batch = draw(make_problem(variant))
+def test_the_answer_is_the_value_of_the_questioned_entry(make_problem, draw_batch, variant):
+    batch = draw_batch(make_problem(variant))
     questioned = (batch["keys"] == batch["question_keys"]) & (
         batch["relations"] == batch["question_relations"]
     )
@@ -92,25 +81,22 @@ def test_the_answer_is_the_value_of_the_questioned_entry(make_problem, variant):
     assert torch.equal(batch["values"][questioned], batch["question_answers"].flatten())
 
 
-def test_only_a_tag_or_an_operator_distinguishes_entries_of_a_subject(make_problem):
+def test_only_a_tag_or_an_operator_distinguishes_entries_of_a_subject(make_problem, build):
     none = torch.zeros(1, 3, dtype=torch.long)
     episodes = Episodes(none, torch.tensor([[0, 1, 2]]), torch.tensor([[0, 1, 2]]))
     for variant in VARIANTS["relations"]:
         with torch.no_grad():
-            logits = fresh(make_problem(variant))(episodes, all_questions(episodes))
+            logits = build(make_problem(variant))(episodes, all_questions(episodes))
         distinguished = (logits[0, 1:] - logits[0, :1]).abs().max() > 1e-4
         assert distinguished == (variant != "untagged")
 
 
-def test_trained_invariant_heads_learn_and_never_flip(make_problem, tmp_path: Path):
+def test_trained_invariant_heads_learn_and_never_flip(make_problem, fit):
     measured = {}
     for variant in ("content", "untagged", "tag", "operator"):
         problem = make_problem(variant)
-        trained = train(problem, problem.job.training, Streams("exp2", 0), tmp_path / variant)
-        assert trained.status == "finished"
-        model = fresh(problem)
-        model.load_state_dict(trained.state)
-        table = measure(problem.job, Evaluation(permutations=2), problem, model.eval())
+        _, model = fit(problem)
+        table = measure(problem.job, Evaluation(permutations=2), problem, model)
         measured[variant] = table.set_index(["metric", "order"])["value"]
         assert measured[variant]["flip_rate"].max() == 0.0
         assert measured[variant]["max_logit_change"].max() < 1e-3
@@ -175,9 +161,11 @@ def test_logit_changes_are_maxima_over_permutations_and_relative_to_the_spread(m
 
 
 @pytest.mark.parametrize("order", ["sorted", "shuffled"])
-def test_a_content_head_that_leaks_slots_exceeds_the_tolerance(make_problem, monkeypatch, order):
+def test_a_content_head_that_leaks_slots_exceeds_the_tolerance(
+    make_problem, build, monkeypatch, order
+):
     problem = make_problem("content")
-    model = fresh(problem)
+    model = build(problem)
 
     def largest():
         table = measure(problem.job, Evaluation(permutations=2), problem, model)
@@ -194,9 +182,9 @@ def test_a_content_head_that_leaks_slots_exceeds_the_tolerance(make_problem, mon
     assert largest() > 1e-4
 
 
-def test_only_the_untagged_head_reports_the_ceiling(make_problem):
+def test_only_the_untagged_head_reports_the_ceiling(make_problem, build):
     for variant in VARIANTS["relations"]:
         problem = make_problem(variant)
-        table = measure(problem.job, Evaluation(permutations=1), problem, fresh(problem))
+        table = measure(problem.job, Evaluation(permutations=1), problem, build(problem))
         ceiling = table.loc[table["metric"] == "ceiling", "value"].tolist()
         assert ceiling == ([float(untagged_ceiling(RELATIONS))] if variant == "untagged" else [])

@@ -5,16 +5,15 @@ import pandas as pd
 from journeylab.plotting import StudyResults
 from journeylab.studies.exp3_order_information import settings as own
 
-from ..gathering import gather, of_computed, problems, untrained
+from ..gathering import computed, gather, problems, untrained
 
 RUNS = {"C2-d4": ("sum", "standard"), "C2-d16": ("standard",)}
 
 
 def enumerate_sets() -> list[pd.DataFrame]:
     """The enumeration of every set of frequencies."""
-    sizes = {"computed": "enumeration", "draws": 1, "lengths": (8, 16), "strings": 2**16}
-    jobs = [own.Computation(variant=variant, **sizes) for variant in own.SETS]
-    return [of_computed("exp3", "enumeration", job) for job in jobs]
+    sizes = {"draws": 1, "lengths": (8, 16), "strings": 2**16}
+    return [*computed("exp3", "enumeration", own.SETS, **sizes)]
 
 
 def make_results() -> StudyResults:

@@ -1,18 +1,22 @@
-"""The model, its penalties, and what the arms of a seed share."""
+"""The text, the model, its penalties, and what the arms of a seed share."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
-from pydantic import ValidationError
+import yaml
 from torch.nn.functional import cross_entropy
 
-from journeylab.streams import Streams
+from journeylab.datasets.shakespeare import Passages, bigram_entropy, unigram_entropy
+from journeylab.records.files import sha256
+from journeylab.streams import data_streams
 from journeylab.studies.exp4_operator_recovery import models
+from journeylab.studies.exp4_operator_recovery.data import generate
 from journeylab.studies.exp4_operator_recovery.models import commutator, mean_loss, orthogonality
-from journeylab.studies.exp4_operator_recovery.settings import Model
-from journeylab.training import train
+from journeylab.studies.exp4_operator_recovery.settings import Data
 
+from ..gathering import assert_causal
 from .results import SMALL
 
 RUNS = {
@@ -23,25 +27,23 @@ RUNS = {
 }
 
 
-def fresh(problem, seed=1000):
-    return problem.build(Streams("exp4", seed).generator("init"))
-
-
 @pytest.mark.parametrize("run", RUNS)
-def test_arms_of_a_seed_start_with_the_same_weights_around_their_operators(make_problem, run):
+def test_arms_of_a_seed_start_with_the_same_weights_around_their_operators(
+    make_problem, build, run
+):
     variant, of = RUNS[run]
-    first, other = fresh(make_problem()), fresh(make_problem(variant, **of))
+    first, other = build(make_problem()), build(make_problem(variant, **of))
     names = {name for name, _ in first.named_parameters()} - {"operators"}
     assert names == {name for name, _ in other.named_parameters()} - {"operators"}
     weights, others = first.state_dict(), other.state_dict()
     assert all(torch.equal(weights[name], others[name]) for name in names)
 
 
-def test_the_initial_scale_is_a_factor_of_all_that_is_drawn_but_rotations(make_problem):
+def test_the_initial_scale_is_a_factor_of_all_that_is_drawn_but_rotations(make_problem, build):
     plain, halved = SMALL, SMALL.model_copy(update={"initial_scale": 0.5})
     for variant, of in (("near-identity", {}), ("frozen", {"operators": "fixed"})):
         first, other = (
-            fresh(make_problem(variant, model=model, **of)).state_dict()
+            build(make_problem(variant, model=model, **of)).state_dict()
             for model in (plain, halved)
         )
         drawn = {name for name, value in first.items() if value.dim() == 2}
@@ -54,16 +56,11 @@ def test_the_initial_scale_is_a_factor_of_all_that_is_drawn_but_rotations(make_p
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_logits_do_not_depend_on_later_characters(make_problem, run):
+def test_logits_do_not_depend_on_later_characters(make_problem, build, run):
     variant, of = RUNS[run]
     problem = make_problem(variant, **of)
-    model, inputs = fresh(problem), problem.held_out.read(16).inputs[:3].clone()
-    with torch.no_grad():
-        before = model(inputs)
-        inputs[:, 9] = (inputs[:, 9] + 1) % len(problem.seen.alphabet)
-        changed = (model(inputs) != before).any(-1)
-    assert not changed[:, :9].any()
-    assert changed[:, 9].all()
+    model, inputs = build(problem), problem.held_out.read(16).inputs[:3].clone()
+    assert_causal(model, inputs, len(problem.seen.alphabet))
 
 
 @pytest.mark.parametrize(
@@ -75,10 +72,9 @@ def test_logits_do_not_depend_on_later_characters(make_problem, run):
         ({"operators": "each", "commutator": 0.2}, lambda r: 0.2 * commutator(r)),
     ],
 )
-def test_the_loss_is_cross_entropy_plus_the_penalty(make_problem, of, penalty):
+def test_the_loss_is_cross_entropy_plus_the_penalty(make_problem, build, draw_batch, of, penalty):
     problem = make_problem("near-identity", **of)
-    model, order = fresh(problem), Streams("exp4", 0).generator("order")
-    batch = problem.batch(0, order, order)
+    model, batch = build(problem), draw_batch(problem)
     with torch.no_grad():
         logits = model(batch["inputs"])
         entropy = cross_entropy(logits.flatten(0, 1), batch["targets"].flatten())
@@ -87,10 +83,10 @@ def test_the_loss_is_cross_entropy_plus_the_penalty(make_problem, of, penalty):
     assert abs(entropy - math.log(len(problem.seen.alphabet))) < 0.1  # untrained
 
 
-def test_held_out_loss_is_the_mean_over_all_characters(make_problem, monkeypatch):
+def test_held_out_loss_is_the_mean_over_all_characters(make_problem, build, monkeypatch):
     monkeypatch.setattr(models, "WINDOWS", 50)
     problem = make_problem()
-    model, windows = fresh(problem), problem.held_out.read(16)
+    model, windows = build(problem), problem.held_out.read(16)
     with torch.no_grad():
         whole = cross_entropy(model(windows.inputs).flatten(0, 1), windows.targets.flatten())
         assert len(windows.inputs) % 50
@@ -100,11 +96,11 @@ def test_held_out_loss_is_the_mean_over_all_characters(make_problem, monkeypatch
 @pytest.mark.parametrize(
     ("variant", "kind", "moves"), [("orthogonal", "each", 1), ("rope", "fixed", 0)]
 )
-def test_operators_are_trained_unless_they_are_fixed(make_problem, tmp_path, variant, kind, moves):
+def test_operators_are_trained_unless_they_are_fixed(
+    make_problem, build, fit, variant, kind, moves
+):
     problem = make_problem(variant, operators=kind)
-    trained = train(problem, problem.job.training, problem.streams, tmp_path / "checkpoint")
-    before, after = fresh(problem), fresh(problem)
-    after.load_state_dict(trained.state)
+    before, (_, after) = build(problem), fit(problem)
     assert torch.equal(before.operators, after.operators) == (not moves)
     assert not torch.equal(before.head.weight, after.head.weight)
     windows = problem.held_out.read(16)
@@ -112,14 +108,26 @@ def test_operators_are_trained_unless_they_are_fixed(make_problem, tmp_path, var
         assert mean_loss(after, windows) < mean_loss(before, windows)
 
 
-@pytest.mark.parametrize(
-    ("of", "message"),
-    [
-        ({"commutator": 0.1}, "a single operator commutes with itself"),
-        ({"variant": "rope", "operators": "fixed", "orthogonality": 0.1}, "a fixed operator"),
-        ({"model": Model(length=104)}, "too short for windows of 104"),
-    ],
-)
-def test_contradictory_settings_are_refused(make_problem, of, message):
-    with pytest.raises(ValidationError, match=message):
-        make_problem(**of)
+CORPUS = Path(__file__).parents[4] / "shared" / "data" / "tinyshakespeare.txt"
+CONFIG = yaml.safe_load((Path(__file__).parents[3] / "config.yaml").read_text(encoding="utf-8"))
+WRITTEN = CONFIG["studies"]["exp4"]["datasets"]["corpus"]
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="no copy of Tiny Shakespeare")
+def test_the_copy_of_tiny_shakespeare_is_the_configured_file():
+    assert sha256(CORPUS) == WRITTEN["file"]["sha256"]
+    assert CORPUS.stat().st_size == WRITTEN["file"]["bytes"]
+    data = Data.model_validate(WRITTEN)
+    tables = [generate(data, data_streams("exp4", "corpus", seed), CORPUS) for seed in (1000, 1001)]
+    parts = [table["part"].tolist() for table in tables]
+    assert parts[0] != parts[1]
+    assert [part.count("held-out") for part in parts] == [round(0.1 * len(tables[0]))] * 2
+    seen, held_out = (Passages.of(tables[0], part) for part in ("train", "held-out"))
+    assert len(seen.alphabet) == 65
+    assert 3.2 < unigram_entropy(seen, held_out) < 3.4  # nats: letters of English
+    assert 2.4 < bigram_entropy(seen, held_out) < 2.6
+
+
+def test_the_location_of_the_file_is_no_part_of_the_dataset():
+    elsewhere = WRITTEN | {"file": WRITTEN["file"] | {"path": "a/copy.txt", "url": None}}
+    assert Data.model_validate(elsewhere).model_dump() == Data.model_validate(WRITTEN).model_dump()

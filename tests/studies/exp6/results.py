@@ -2,12 +2,9 @@
 
 from journeylab.config import TrainingSettings
 from journeylab.plotting import StudyResults
-from journeylab.streams import data_streams
 from journeylab.studies.exp6_coupling_rank import settings as own
-from journeylab.studies.exp6_coupling_rank.data import generate
-from journeylab.studies.exp6_coupling_rank.models import Coupling
 
-from ..gathering import gather, of_computed, problems, untrained
+from ..gathering import computed, gather, problems, untrained
 
 SMALL = {"positions": 12, "roles": 3, "entities": 8, "queries": 300}
 RUNS = {
@@ -30,9 +27,8 @@ def make_job(variant: str, fit: str = "labels", steps: int = 3, **data: object) 
     )
 
 
-def make_problem(*args: str, seed: int = 1000, **keys: object) -> Coupling:
-    job = make_job(*args, **keys)
-    return Coupling(job, generate(job.data, data_streams("exp6", "test", seed)))
+def make_problem(*args: str, **keys: object) -> Any:
+    return small_problem("exp6", make_job(*args, **keys), "test")
 
 
 def make_results() -> StudyResults:
@@ -57,7 +53,5 @@ def make_results() -> StudyResults:
 
     make = problems("exp6", settings)
     tables, curves = untrained("exp6", RUNS, (1000, 1001), make, own.Evaluation())
-    for frequencies in own.FREQUENCIES:
-        job = own.Computation(computed="rank", variant=frequencies, draws=1, positions=9, roles=2)
-        tables.append(of_computed("exp6", "rank", job))
+    tables += computed("exp6", "rank", own.FREQUENCIES, draws=1, positions=9, roles=2)
     return gather("exp6", settings, tables, curves)

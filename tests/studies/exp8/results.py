@@ -1,12 +1,11 @@
 """Small jobs and results of exp8."""
 
-from journeylab.plotting import StudyResults
-from journeylab.streams import Streams, data_streams
-from journeylab.studies.exp8_value_embeddings import settings as own
-from journeylab.studies.exp8_value_embeddings.data import generate
-from journeylab.studies.exp8_value_embeddings.models import Assignment
+from typing import Any
 
-from ..gathering import gather, of_computed, untrained
+from journeylab.plotting import StudyResults
+from journeylab.studies.exp8_value_embeddings import settings as own
+
+from ..gathering import computed, gather, small_problem, untrained
 
 SMALL = {"n": 3, "train": 300, "test": 60}
 RUNS = {
@@ -34,32 +33,26 @@ def make_job(
     )
 
 
-def make_problem(*args: str, seed: int = 1000, **keys: object) -> Assignment:
-    job = make_job(*args, **keys)
-    table = generate(job.data, data_streams("exp8", "costs", seed))
-    return Assignment(job, table, Streams("exp8", seed))
+def make_problem(*args: str, seed: int = 1000, **keys: object) -> Any:
+    return small_problem("exp8", make_job(*args, **keys), "costs", seed)
 
 
-def make_computation(
-    computed: str, variant: str = "all", draws: int = 1, steps: int = 2, attention: str = "axial"
-) -> own.Computation:
-    job = make_job(attention=attention, steps=steps)
-    sections = {"data": job.data, "model": job.model, "training": job.training}
-    return own.Computation(
-        computed=computed, variant=variant, draws=draws, attention=attention, **sections
-    )
+def make_computation(computed: str, variant: str = "all", draws: int = 1, **of: Any) -> Any:
+    """A computation with the sections of a small job, whose further keys are `of`."""
+    sections = dict(make_job(**of)) | {"variant": variant}
+    return own.Computation(computed=computed, draws=draws, **sections)
 
 
 def make_results() -> StudyResults:
     """Untrained models of two seeds, invented curves, and what is computed once."""
 
-    def make(arm: str, variant: str, seed: int) -> Assignment:
+    def make(arm: str, variant: str, seed: int) -> Any:
         return make_problem(variant, "full" if arm == "full" else "axial", seed=seed)
 
     tables, curves = untrained("exp8", RUNS, (1000, 1001), make, own.Evaluation())
     curves += [row | {"metric": "train_loss", "value": 0.5} for row in curves]
     for name in ("certificates", "geometry"):
-        tables.append(of_computed("exp8", name, make_computation(name)))
+        tables += computed("exp8", name, **dict(make_computation(name)))
     settings = own.Settings(
         datasets={"costs": own.Data()},
         arms={arm: own.Arm(variants=list(variants)) for arm, variants in RUNS.items()},

@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from journeylab.models.value_embeddings import Fourier
 from journeylab.streams import Streams
@@ -136,10 +135,3 @@ def test_recorded_training_equals_the_training_of_the_run(
     assert early["first", "row"] == pytest.approx(valid)
     [*_, optimal] = trained.curve[trained.curve["metric"] == "optimal_row"]["value"]
     assert values["reached"] == pytest.approx(optimal)
-
-
-def test_only_learning_has_variants(make_computation):
-    with pytest.raises(ValidationError, match="unknown variant 'all'"):
-        make_computation("learning")
-    with pytest.raises(ValidationError, match="unknown variant 'scalar'"):
-        make_computation("geometry", "scalar")

@@ -1,9 +1,21 @@
+from itertools import permutations
+
 import numpy as np
 import pytest
 import torch
 
 from journeylab.catalogue import printed_names
-from journeylab.studies.exp8_value_embeddings.measure import measure
+from journeylab.studies.exp8_value_embeddings.data import Instances, assign, sums_of_all
+from journeylab.studies.exp8_value_embeddings.decoding import NOWHERE, decode, greedy, judge
+from journeylab.studies.exp8_value_embeddings.geometry import (
+    chance_of,
+    effective_rank,
+    first_component,
+    rank_correlation,
+    similarities,
+    similarity_by_distance,
+)
+from journeylab.studies.exp8_value_embeddings.measure import anchors, measure
 from journeylab.studies.exp8_value_embeddings.models import Recursion
 from journeylab.studies.exp8_value_embeddings.settings import HELD_OUT, Evaluation
 
@@ -93,3 +105,98 @@ def test_permuted_labels_have_the_same_instances_and_their_own_order(make_proble
     table, _ = values_of(control, model)
     stages = table[table["metric"] == "order"].set_index("stage")["value"]
     assert stages["trained"] == pytest.approx(1.0, abs=1e-4)
+
+
+COSTS = np.arange(1, 41)
+RNG = np.random.default_rng(0)
+
+
+def arc(angle):
+    return np.stack((np.cos(angle * COSTS), np.sin(angle * COSTS)), 1)
+
+
+def test_similarities_are_cosines_of_angles():
+    cosines = similarities(3.0 * arc(0.02))
+    np.testing.assert_allclose(cosines, np.cos(0.02 * (COSTS[:, None] - COSTS)), atol=1e-12)
+    by_distance = similarity_by_distance(arc(0.02), COSTS)
+    assert by_distance == pytest.approx({k: np.cos(0.02 * k) for k in range(1, 40)})
+
+
+def test_rank_correlation_is_one_for_ordered_vectors_and_zero_by_chance():
+    assert rank_correlation(arc(0.02), COSTS) == pytest.approx(1.0)
+    shuffled = [rank_correlation(RNG.permutation(arc(0.02)), COSTS) for _ in range(50)]
+    assert abs(np.mean(shuffled)) < 0.05
+    mirrored = np.stack((np.cos(0.02 * (40 - COSTS)), np.sin(0.02 * (40 - COSTS))), 1)
+    assert rank_correlation(mirrored, COSTS) == pytest.approx(1.0)
+
+
+def test_a_line_has_one_direction_and_a_cross_of_five_axes_five():
+    line = np.outer(COSTS, [1.0, 2.0, 2.0])
+    assert first_component(line) == pytest.approx(1.0)
+    assert effective_rank(line) == pytest.approx(1.0)
+    cross = np.concatenate((np.eye(5), -np.eye(5))) + 7.0  # the mean does not count
+    assert first_component(cross) == pytest.approx(0.2)
+    assert effective_rank(cross) == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize("d", [8, 64])
+def test_chance_equals_the_frequency_among_random_vectors(d):
+    first, second = RNG.normal(size=(2, 40_000, d))
+    cosines = (
+        (first * second).sum(1) / np.linalg.norm(first, axis=1) / np.linalg.norm(second, axis=1)
+    )
+    share = float((np.abs(cosines) >= 0.1394).mean())
+    assert chance_of(-0.1394, d) == pytest.approx(share, abs=0.01)
+
+
+def make(costs):
+    costs = np.array(costs)
+    return Instances(costs, costs, assign(costs))
+
+
+def test_token_decoding_needs_every_cell_to_be_right():
+    logits = np.array(
+        [
+            [[1.0, -1.0], [-1.0, 1.0]],
+            [[1.0, 0.5], [-1.0, 1.0]],  # an assigned cell too many
+            [[-0.1, -1.0], [-1.0, 1.0]],  # an assigned cell too few
+            [[1.0, -1.0], [1.0, -1.0]],  # a column twice
+        ]
+    )
+    assert decode(logits, "token").tolist() == [[0, 1], *[[NOWHERE, NOWHERE]] * 3]
+    assert decode(logits, "row").tolist() == [[0, 1], [0, 1], [0, 1], [NOWHERE, NOWHERE]]
+
+
+def test_hungarian_decoding_has_the_largest_sum_of_all_permutations():
+    logits = RNG.normal(size=(50, 4, 4))
+    answers = decode(logits, "hungarian")
+    for matrix, columns in zip(logits, answers, strict=True):
+        best = max(permutations(range(4)), key=lambda p: sum(matrix[r, p[r]] for r in range(4)))
+        assert tuple(columns) == best
+
+
+def test_all_tied_optima_are_optimal_and_gaps_count_valid_answers_only():
+    instances = make([[[5, 5], [5, 5]], [[1, 2], [3, 1]], [[1, 2], [3, 1]]])
+    answers = np.array([[1, 0], [1, 0], [NOWHERE, NOWHERE]])
+    rates = judge(answers, instances)
+    assert rates == {"valid": 2 / 3, "optimal": 1 / 3, "gap": pytest.approx((0 + 3 / 2) / 2)}
+    assert np.isnan(judge(np.full((3, 2), NOWHERE), instances)["gap"])
+
+
+def test_greedy_takes_the_cheapest_free_cell():
+    costs = np.array([[[9, 1, 2], [9, 2, 8], [50, 9, 9]]])
+    assert greedy(costs).tolist() == [[1, 2, 0]]
+    assert judge(greedy(costs), make(costs))["gap"] == pytest.approx((1 + 8 + 50) / (1 + 9 + 9) - 1)
+
+
+def test_the_random_anchor_is_the_mean_over_all_permutations():
+    costs = RNG.integers(1, 6, (30, 3, 3))
+    rates = anchors(make(costs))
+    every = [
+        [sum(matrix[r, p[r]] for r in range(3)) for p in permutations(range(3))] for matrix in costs
+    ]
+    assert np.sort(sums_of_all(costs), 1).tolist() == [sorted(each) for each in every]
+    optimal = np.mean([each.count(min(each)) / 6 for each in every])
+    assert rates["random_optimal"] == pytest.approx(optimal)
+    assert rates["random_gap"] == pytest.approx(np.mean([np.mean(e) / min(e) - 1 for e in every]))
+    assert rates["greedy_optimal"] > rates["random_optimal"]

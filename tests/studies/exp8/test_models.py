@@ -1,13 +1,21 @@
 import math
+from itertools import permutations
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from journeylab.models.value_embeddings import rms
+from journeylab.streams import data_streams
+from journeylab.studies.exp8_value_embeddings.data import (
+    assign,
+    generate,
+    instances_of,
+    sums_of_all,
+)
 from journeylab.studies.exp8_value_embeddings.models import Recursion, embed, predict
-from journeylab.studies.exp8_value_embeddings.settings import HELD_OUT, VARIANTS, Model
-from journeylab.training import train
+from journeylab.studies.exp8_value_embeddings.settings import HELD_OUT, VARIANTS, Data, Model
 
 from ...models.encoder_layer import encoder_layer
 
@@ -94,16 +102,15 @@ def test_the_loss_is_the_mean_over_cells_and_supervisions(make_problem, build):
     assert math.isfinite(problem.flops_per_step(model))
 
 
-def test_a_model_learns_to_assign(make_problem, tmp_path):
-    problem = make_problem("thermometer", steps=80)
-    trained = train(problem, problem.job.training, problem.streams, tmp_path / "checkpoint")
+def test_a_model_learns_to_assign(make_problem, fit):
+    trained, _ = fit(make_problem("thermometer", steps=80))
     [reached] = trained.curve[trained.curve["metric"] == "optimal_hungarian"]["value"]
     assert reached > 0.5  # a random permutation of 3 is optimal with probability 1/6
 
 
-def test_rows_of_unseen_costs_stay_as_drawn(make_problem, build, tmp_path):
+def test_rows_of_unseen_costs_stay_as_drawn(make_problem, build, fit):
     problem = make_problem("discrete", steps=80)
-    trained = train(problem, problem.job.training, problem.streams, tmp_path / "checkpoint")
+    trained, _ = fit(problem)
     table = "embedding.inner.table"
     moved = (trained.state[table] - build(problem).state_dict()[table]).abs().amax(1) > 0
     assert not moved[[0, *HELD_OUT, *range(101, 151)]].any()
@@ -116,3 +123,75 @@ def test_answers_do_not_depend_on_the_batch(make_problem, build):
     with torch.no_grad():
         single = model(torch.tensor(instances.shown[120:121]))
     torch.testing.assert_close(whole[120:121], single, atol=1e-5, rtol=1e-5)
+
+
+UNSEEN = {3, 8, 13, 18, 23, 28, 33, 38, 43, 48, 53, 58, 63, 68, 73, 78, 83, 88, 93, 98}
+DATA = Data(n=4, train=400, test=200)
+
+
+def draw(seed=1000, **data):
+    chosen = DATA.model_copy(update=data)
+    return generate(chosen, data_streams("exp8", "costs", seed))
+
+
+def test_splits_have_their_ranges_of_costs():
+    table = draw()
+    costs = {split: instances_of(table, 4, split).costs for split in table["split"].unique()}
+    assert {split: len(each) for split, each in costs.items()} == {
+        "train": 400,
+        "iid": 200,
+        "close": 200,
+        "held-out": 200,
+        "shifted": 200,
+    }
+    known = set(range(1, 101)) - UNSEEN
+    assert set(costs["train"].flat) == set(costs["iid"].flat) == known
+    assert set(costs["held-out"].flat) == UNSEEN
+    assert set(costs["shifted"].flat) == set(range(50, 151))
+
+
+def test_labels_are_optimal_by_enumeration():
+    table = draw()
+    for split in ("train", "held-out"):
+        instances = instances_of(table, 4, split)
+        for costs, columns, least in zip(
+            instances.costs, instances.columns, instances.least, strict=True
+        ):
+            every = [sum(costs[r, p[r]] for r in range(4)) for p in permutations(range(4))]
+            assert sum(costs[r, columns[r]] for r in range(4)) == least == min(every)
+
+
+def test_close_calls_are_decided_by_one_unit_of_cost():
+    instances = instances_of(draw(), 4, "close")
+    best = np.sort(sums_of_all(instances.costs))
+    np.testing.assert_array_equal(best[:, 1] - best[:, 0], 1)
+    np.testing.assert_array_equal(best[:, 0], instances.least)
+    assert set(instances.costs.flat) == set(range(1, 101)) - UNSEEN
+
+
+def test_assignments_have_the_smallest_cost_for_either_sign():
+    assert assign(np.array([[[1.0, 2.0], [2.0, 1.0]], [[-1.0, -2.0], [-2.0, -1.0]]])).tolist() == [
+        [0, 1],
+        [1, 0],
+    ]
+
+
+def test_permuted_labels_are_a_bijection_and_keep_the_problem():
+    plain, permuted = (
+        instances_of(draw(labels=labels), 4, "train") for labels in ("costs", "permuted")
+    )
+    np.testing.assert_array_equal(plain.costs, plain.shown)
+    np.testing.assert_array_equal(plain.costs, permuted.costs)
+    np.testing.assert_array_equal(plain.columns, permuted.columns)
+    pairs = set(zip(permuted.costs.flat, permuted.shown.flat, strict=True))
+    assert len(pairs) == len({cost for cost, _ in pairs}) == len({name for _, name in pairs})
+    assert {name for _, name in pairs} <= set(range(1, 101))
+    moved = np.corrcoef(permuted.costs.ravel(), permuted.shown.ravel())[0, 1]
+    assert abs(moved) < 0.5
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_instances_of_every_size_are_read_back(n):
+    instances = instances_of(draw(n=n, train=20), n, "train")
+    assert instances.costs.shape == (20, n, n)
+    assert (np.sort(instances.columns, 1) == np.arange(n)).all()

@@ -5,7 +5,7 @@ import pandas as pd
 from journeylab.plotting import StudyResults
 from journeylab.studies.exp9_router_gradients import settings as own
 
-from ..gathering import gather, of_computed, of_seed
+from ..gathering import computed, gather, of_seed
 
 VARIANTS = ("straight-through", "gumbel-0.5", "annealing", "reinforce")
 SIZES = {"draws": 2, "sequences": 2, "steps": 4, "short": 2, "starts": 2, "rows": 4, "test": 20}
@@ -35,9 +35,7 @@ def make_results() -> StudyResults:
     runs = [("gradients", "all"), *(("training", variant) for variant in VARIANTS)]
     for seed in (1000, 1001):
         for arm, variant in runs:
-            job = own.Computation(computed=arm, variant=variant, **SIZES)
-            tables.append(of_computed("exp9", arm, job, seed))
+            tables += computed("exp9", arm, [variant], seed=seed, **SIZES)
         tables += [invent_language_rows(variant, seed) for variant in own.SPOKEN]
-    job = own.Computation(computed="certificates", variant="all", draws=1)
-    tables.append(of_computed("exp9", "certificates", job))
+    tables += computed("exp9", "certificates", draws=1)
     return gather("exp9", settings, tables)

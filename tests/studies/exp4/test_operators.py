@@ -1,10 +1,16 @@
-"""Every metric for operators whose value is known by hand."""
+"""Operators whose planes, metrics and transports are known, and operators that share none."""
+
+import math
 
 import numpy as np
 import pytest
 import torch
+from scipy.linalg import block_diag
 from torch import Generator
 
+from journeylab.operators import naive
+from journeylab.operators.rotary import rotary_angles, standard_frequencies
+from journeylab.studies.exp4_operator_recovery.blocks import common_basis, off_block_mass, outside
 from journeylab.studies.exp4_operator_recovery.models import commutator, orthogonality
 from journeylab.studies.exp4_operator_recovery.recovery import (
     describe,
@@ -15,21 +21,85 @@ from journeylab.studies.exp4_operator_recovery.recovery import (
     transport_linearity,
     transports_to,
 )
-from journeylab.studies.exp4_operator_recovery.transport import random_rotations
+from journeylab.studies.exp4_operator_recovery.transport import (
+    attend,
+    random_rotations,
+    start,
+    transports,
+)
+
+from ...tensors import assert_equal
+
+D, COUNT = 8, 12
+
+
+def hidden(rng, blocks, basis=None):
+    """Matrices [s, d, d] with the given 2×2 blocks [s, d/2, 2, 2], in a (random) basis."""
+    diagonal = np.stack([block_diag(*each) for each in blocks])
+    if basis is None:
+        basis = rng.normal(size=diagonal.shape[1:])
+    return basis @ diagonal @ np.linalg.inv(basis)
+
+
+def rotations(angles):
+    c, s = np.cos(angles), np.sin(angles)
+    return np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], -2)
+
+
+KINDS = {
+    "any blocks": lambda rng: rng.normal(size=(COUNT, D // 2, 2, 2)),
+    "rotations": lambda rng: rotations(rng.uniform(-np.pi, np.pi, (COUNT, D // 2))),
+    "real eigenvalues": lambda rng: np.apply_along_axis(
+        np.diag, -1, rng.normal(size=(COUNT, D // 2, 2))
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fit_finds_hidden_planes_that_hold_for_unseen_operators(kind):
+    rng = np.random.default_rng(1)
+    operators = hidden(rng, KINDS[kind](rng))
+    fitted = common_basis(operators[::2], rng)
+    assert off_block_mass(operators[1::2], fitted) < 1e-6
+    assert off_block_mass(operators, np.eye(D)) > 0.3
+
+
+def test_fit_of_noisy_operators_reaches_the_noise_floor():
+    rng = np.random.default_rng(2)
+    clean = hidden(rng, KINDS["rotations"](rng), np.linalg.qr(rng.normal(size=(D, D)))[0])
+    noise = 0.02 * rng.normal(size=clean.shape)
+    fitted = common_basis((clean + noise)[::2], rng)
+    floor = np.sqrt((outside(D) > 0).sum()) * 0.02 / np.sqrt(D)
+    assert off_block_mass((clean + noise)[1::2], fitted) < 1.5 * floor
+
+
+def test_fit_finds_no_planes_if_operators_share_none():
+    rng = np.random.default_rng(3)
+    operators = rng.normal(size=(COUNT, D, D))
+    fitted = common_basis(operators[::2], rng)
+    assert off_block_mass(operators[1::2], fitted) > 0.5
+    assert off_block_mass(operators[::2], fitted) < off_block_mass(operators[::2], np.eye(D))
+
+
+def test_a_single_diagonalisable_operator_is_block_diagonal_in_its_own_basis():
+    rng = np.random.default_rng(4)
+    operator = rng.normal(size=(1, D, D))
+    assert off_block_mass(operator, common_basis(operator, rng)) < 1e-8
+
+
+def test_off_block_mass_is_the_share_outside_the_blocks():
+    ones = np.ones((3, 4, 4))
+    assert off_block_mass(ones, np.eye(4)) == pytest.approx(np.sqrt(8 / 16))
+    turned = np.kron(np.eye(2), rotations(np.array([0.3]))[0])
+    assert off_block_mass(turned @ ones @ turned.T, turned) == pytest.approx(np.sqrt(8 / 16))
+
 
 ANGLES = np.array([0.2, 0.5, 0.8, 1.1])
 GAUGE_FREE = ("modulus_spread", "real_share", "angle_linearity")
 
 
-def turn(angle):
-    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-
-
 def rotation(angles):
-    matrix = np.zeros((2 * len(angles), 2 * len(angles)))
-    for plane, angle in enumerate(angles):
-        matrix[2 * plane : 2 * plane + 2, 2 * plane : 2 * plane + 2] = turn(angle)
-    return matrix
+    return block_diag(*rotations(np.array(angles)))
 
 
 def basis(d=8, seed=0):
@@ -73,8 +143,7 @@ def test_metrics_by_hand():
 
 def test_eigen_angles_are_sorted_and_real_eigenvalues_share_a_plane():
     assert eigen_angles(rotation([1.1, 0.2, 0.8])) == pytest.approx([0.2, 0.8, 1.1])
-    mixed = np.zeros((4, 4))
-    mixed[:2, :2], mixed[2:, 2:] = turn(1.0), np.diag([2.0, -1.0])
+    mixed = block_diag(rotation([1.0]), 2.0, -1.0)
     assert eigen_angles(mixed) == pytest.approx([0.5, (1.0 + np.pi) / 2])
 
 
@@ -168,3 +237,83 @@ def test_random_operators_are_not_recovered():
         assert measured["joint_off_block"] > 0.5
         assert measured["commutator"] > 0.1
         assert measured["linearity"] < 0.9
+
+
+LENGTH, D, ROWS = 24, 4, 2
+
+
+def draw(*shape, seed=0):
+    return torch.randn(*shape, generator=Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def operators(count, seed=1):
+    return torch.eye(D, dtype=torch.float64) + 0.2 * draw(count, D, D, seed=seed)
+
+
+def between(chain, j, i):
+    """T_ij = R_i ⋯ R_{j+1}."""
+    product = torch.eye(D, dtype=torch.float64)
+    for position in range(j + 1, i + 1):
+        product = chain[0 if len(chain) == 1 else position - 1] @ product
+    return product
+
+
+def attend_by_definition(q, k, v, chain):
+    rows = []
+    for row in range(len(q)):
+        gathered = []
+        for i in range(LENGTH):
+            carried = [between(chain, j, i) for j in range(i + 1)]
+            scores = [q[row, i] @ t @ k[row, j] / math.sqrt(D) for j, t in enumerate(carried)]
+            weights = torch.stack(scores).softmax(0)
+            gathered.append(
+                sum(
+                    w * (t @ v[row, j])
+                    for j, (w, t) in enumerate(zip(weights, carried, strict=True))
+                )
+            )
+        rows.append(torch.stack(gathered))
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("count", [1, LENGTH - 1])
+def test_attention_and_its_gradients_equal_the_definition(count):
+    def in_blocks(q, k, v, chain):
+        return attend(q, k, v, transports(chain, LENGTH))
+
+    inputs = [*draw(3, ROWS, LENGTH, D), operators(count)]
+    assert_equal(in_blocks, attend_by_definition, inputs, 1e-7)
+
+
+def test_a_block_diagonal_rotation_is_rope_with_value_transport():
+    q, k, v = draw(3, LENGTH, D)
+    frequencies = standard_frequencies(D).double()
+    mask = torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
+    angles = rotary_angles(torch.arange(LENGTH), frequencies)
+    expected = naive.attend(q, k, v, angles, mask, transport=True)
+    rope = start("rope", 1, D, 0.0, Generator()).double()
+    output = attend(q[None], k[None], v[None], transports(rope, LENGTH))[0]
+    torch.testing.assert_close(output, expected, rtol=1e-5, atol=1e-6)  # frequencies are float32
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_initialisations_match_their_names(count):
+    drawn = {
+        name: start(name, count, 8, 0.3, Generator().manual_seed(0)).double()
+        for name in ("near-identity", "gaussian", "orthogonal", "frozen", "rope", "identity")
+    }
+    identity = torch.eye(8, dtype=torch.float64)
+    torch.testing.assert_close(drawn["near-identity"], identity + 0.3 * drawn["gaussian"])
+    assert torch.equal(drawn["orthogonal"], drawn["frozen"])
+    for name in ("orthogonal", "rope", "identity"):
+        gram = drawn[name].mT @ drawn[name]
+        torch.testing.assert_close(gram, identity.expand_as(gram), rtol=0, atol=1e-6)
+        torch.testing.assert_close(torch.linalg.det(drawn[name]), torch.ones(count).double())
+    assert drawn["gaussian"].var() == pytest.approx(1 / 8, rel=0.4)
+
+
+def test_random_rotations_have_the_moments_of_haar():
+    """E[tr R] = 0 and E[(tr R)²] = 1 on SO(d); QR alone gives neither."""
+    traces = random_rotations(4000, 8, Generator().manual_seed(0)).diagonal(dim1=1, dim2=2).sum(1)
+    assert abs(traces.mean()) < 0.06
+    assert traces.square().mean() == pytest.approx(1.0, abs=0.08)
