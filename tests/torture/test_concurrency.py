@@ -16,8 +16,19 @@ from journeylab.records.files import read_json, write_json
 from journeylab.records.plans import Plan, write_plan
 
 from ..workflow.conftest import Copy
-from .campaign import Tally, cases, seeded, small_and_full, torture
-from .conftest import JOBS, MADE, PRINTED, RUN, hashes, one_line
+from .conftest import (
+    JOBS,
+    MADE,
+    PRINTED,
+    RUN,
+    Tally,
+    cases,
+    hashes,
+    one_line,
+    seeded,
+    small_and_full,
+    torture,
+)
 from .test_kills import stored
 
 pytestmark = pytest.mark.timeout(2400)

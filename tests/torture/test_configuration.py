@@ -22,8 +22,7 @@ from ..made import pdf_text
 from ..system.test_latex import PDFLATEX, compile_latex, typeset
 from ..test_hostile import FILES, TREE, hostile, outcome, trees
 from ..workflow.conftest import Copy
-from .campaign import Tally, cases, torture
-from .conftest import REPORT, STUDY
+from .conftest import REPORT, STUDY, Tally, cases, torture
 
 pytestmark = pytest.mark.timeout(2400)
 

@@ -14,10 +14,24 @@ import torch
 from journeylab.config import UserError
 from journeylab.records.files import read_json, read_noted_tensors, read_table, read_tensors
 
+from ..made import PROJECT
 from ..workflow.conftest import Copy
 from ..workflow.test_dvc import Repository
-from .campaign import PROJECT, SILENT, Tally, cases, seeded, torture
-from .conftest import DATA, JOBS, REPORT, RESULTS, RUN, STUDY, hashes, one_line
+from .conftest import (
+    DATA,
+    JOBS,
+    REPORT,
+    RESULTS,
+    RUN,
+    SILENT,
+    STUDY,
+    Tally,
+    cases,
+    hashes,
+    one_line,
+    seeded,
+    torture,
+)
 
 sys.path.insert(0, str(PROJECT / "tests/training"))
 from problems import Interrupting, Repeating, StoppedError, run

@@ -26,8 +26,9 @@ from journeylab.workflow.planning import WorkflowPlan
 from ..commands.test_evidence import Lab, ask, git, lab  # noqa: F401
 from ..deposit.conftest import lab as deposit  # noqa: F401
 from ..deposit.test_verify import problems
+from ..made import PROJECT
 from ..records.test_evidence import COMPUTE, MEASURE, TRAIN, finish, packed
-from .campaign import PROJECT, Tally, seeded, torture
+from .conftest import Tally, seeded, torture
 from .test_corruption import DAMAGES
 
 import reading  # isort: skip

@@ -14,11 +14,21 @@ from pathlib import Path
 
 import pytest
 
-from journeylab.records.files import verify
-
 from ..workflow.conftest import Copy, made_once
-from .campaign import SILENT, Tally, cases, seeded, torture
-from .conftest import JOBS, MADE, PRINTED, RUN, hashes, make_study
+from .conftest import (
+    JOBS,
+    MADE,
+    PRINTED,
+    RUN,
+    SILENT,
+    Tally,
+    cases,
+    damaged,
+    hashes,
+    make_study,
+    seeded,
+    torture,
+)
 
 pytestmark = [torture, pytest.mark.timeout(2400)]
 
@@ -74,14 +84,6 @@ def any_file(copy: Copy, pattern: str) -> bool:
     return any(copy.path.glob(pattern))
 
 
-def nothing_half_done(copy: Copy) -> None:
-    """Every sealed file with its final name is complete."""
-    for kind in ("parquet", "safetensors", "json"):
-        for path in (*copy.path.glob(f"results/**/*.{kind}"), *copy.path.glob(f"data/**/*.{kind}")):
-            if not path.name.startswith("."):
-                verify(path)
-
-
 @pytest.fixture(scope="module")
 def long(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """The project with a training of some seconds, trained and measured."""
@@ -123,7 +125,7 @@ def test_a_training_job_killed_at_a_random_step_ends_with_the_same_bytes(
             kills += 1
             if not killing(copy, f"after{rng.uniform(0.2, 0.9) * lasts}", *job.command("train")):
                 break
-            nothing_half_done(copy)
+            assert damaged(copy) == []
             finished = (copy.path / RUN / "run.json").exists()
         copy.snakemake(f"{RUN}/run.json")
         same = hashes(copy, *names) == expected
@@ -145,7 +147,7 @@ def test_a_stage_killed_before_any_change_of_a_file_ends_with_the_same_bytes(
         job.undo(project)
         if not killing(project, number, *job.command(stage)):
             break
-        nothing_half_done(project)
+        assert damaged(project) == []
         again = project.run(*job.command(stage), check=False)
         assert again.returncode == 0, again.stderr
         same = hashes(project, *MADE, *PRINTED) == expected
@@ -164,7 +166,7 @@ def test_a_workflow_killed_at_a_random_time_ends_with_the_same_bytes(
         process = copy.start("snakemake", "--cores", "2", "all")
         time.sleep(random.Random(case).uniform(2, 25))
         alive = kill(process)
-        nothing_half_done(copy)
+        assert damaged(copy) == []
         copy.snakemake("all")
         made = hashes(copy)
         outcome = SAME if made == expected else SILENT

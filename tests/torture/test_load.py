@@ -16,8 +16,7 @@ from journeylab.tracking.store import LOCAL
 
 from ..tracking.conftest import initialised, write_chunk  # noqa: F401
 from ..workflow.conftest import Copy
-from .campaign import Tally, cases, torture
-from .conftest import STUDY, make_study, sweep
+from .conftest import STUDY, Tally, cases, make_study, sweep, torture
 from .test_kills import stored
 
 pytestmark = [torture, pytest.mark.timeout(3000)]

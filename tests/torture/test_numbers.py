@@ -10,8 +10,7 @@ from journeylab.records.files import read_json
 
 from ..made import pdf_text
 from ..workflow.conftest import Copy
-from .campaign import Tally, torture
-from .conftest import REPORT, STUDY
+from .conftest import REPORT, STUDY, Tally, torture
 
 pytestmark = [torture, pytest.mark.timeout(2400)]
 

@@ -19,8 +19,7 @@ from slurm_cluster import Cluster, end
 from ..slurm.conftest import PROFILE, Submitting, cluster  # noqa: F401
 from ..slurm.test_slurm import wait_for
 from ..workflow.conftest import Copy
-from .campaign import cases, torture
-from .conftest import STUDY, hashes, make_study, sweep
+from .conftest import STUDY, cases, hashes, make_study, sweep, torture
 
 SECONDS = float(os.environ.get("JOURNEYLAB_OUTAGE", "30"))
 PAIRS = [

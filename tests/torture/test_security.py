@@ -22,11 +22,10 @@ from journeylab.config import UserError, read_yaml
 from journeylab.records import files
 from journeylab.records.evidence import read_evidence
 
-from ..made import kill, wait_for_server
+from ..made import PROJECT, kill, wait_for_server
 from ..stages.test_fetch import CONTENT, Silent, refused, serving
 from ..workflow.conftest import Copy
-from .campaign import PROJECT, Tally, seeded, small_and_full, torture
-from .conftest import DATA, JOBS, RUN, one_line
+from .conftest import DATA, JOBS, RUN, Tally, one_line, seeded, small_and_full, torture
 
 pytestmark = pytest.mark.timeout(1200)
 

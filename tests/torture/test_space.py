@@ -10,12 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from journeylab.config import UserError
-from journeylab.records.files import verify
-
 from ..workflow.conftest import Copy
-from .campaign import Tally, seeded, torture
-from .conftest import JOBS, MADE, PRINTED, error_line, hashes
+from .conftest import JOBS, MADE, PRINTED, Tally, damaged, error_line, hashes, seeded, torture
 
 pytestmark = [torture, pytest.mark.timeout(2400)]
 
@@ -74,21 +70,6 @@ def disk(finished: Copy, tmp_path: Path) -> Iterator[Disk]:
     size = size_of(finished.path) + MARGIN
     with mounted(tmp_path / "disk", size) as folder:
         yield Disk(folder, finished.duplicate(folder / "project"))
-
-
-def damaged(copy: Copy) -> list[str]:
-    """The sealed files with final names that are not whole."""
-    names = []
-    for top in ("plans", "data", "results"):
-        for kind in ("parquet", "safetensors", "json"):
-            for path in copy.path.glob(f"{top}/**/*.{kind}"):
-                if path.name.startswith(".") or ".cost." in path.name or ".progress." in path.name:
-                    continue
-                try:
-                    verify(path)
-                except UserError:
-                    names.append(str(path))
-    return names
 
 
 @pytest.mark.parametrize("stage", JOBS)

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from ..workflow.conftest import Copy
-from .campaign import SILENT, Tally, cases, torture
-from .conftest import REPORT, STUDY, hashes
+from .conftest import REPORT, SILENT, STUDY, Tally, cases, hashes, torture
 
 pytestmark = [torture, pytest.mark.timeout(2400)]
 

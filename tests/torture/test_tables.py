@@ -10,7 +10,7 @@ from journeylab.claims import judge_table, read_claims, read_measurements
 from journeylab.config import UserError
 
 from ..claims.test_table_judge import CLAIMS, HEAD, lines
-from .campaign import SILENT, Tally, cases, small_and_full
+from .conftest import SILENT, Tally, cases, small_and_full
 
 pytestmark = pytest.mark.timeout(1200)
 
