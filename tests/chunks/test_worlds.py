@@ -1,6 +1,7 @@
 """A seed with several worlds: each has streams of its own; the values of the seed are means."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -17,10 +18,11 @@ from journeylab import catalogue
 from journeylab.chunks.generate import generate
 from journeylab.chunks.measure import measure
 from journeylab.chunks.tables import mean_over_worlds, of_world
-from journeylab.chunks.train import TrainedChunk, train
+from journeylab.chunks.train import TrainedChunk, TrainedSeed, train
 from journeylab.config import SeveralWorlds, TrainedJob, UserError
 from journeylab.datasets.triples import facts_of
 from journeylab.streams import Streams, data_streams
+from journeylab.training import Trained
 from journeylab.training import train as train_seed
 
 SEEDS, WORLDS = (100, 101), 3
@@ -155,16 +157,21 @@ def single(tmp_path_factory) -> TrainedChunk:
     return trained(STUDY, tmp_path_factory.mktemp("single"))
 
 
+def worlds_of(each: TrainedSeed, count: int) -> Iterator[tuple[Any, Streams, Trained]]:
+    """The problem, the streams and the result of every world of a seed."""
+    job, dataset = job_of(STUDY, worlds=count), draw(STUDY, worlds=count)
+    for world, result in enumerate(each.worlds):
+        streams = Streams(STUDY, each.seed, world=world)
+        rows = of_world(dataset, streams, count)
+        yield catalogue.models_part(STUDY).problem(job, rows, streams), streams, result
+
+
 def test_every_world_is_trained_as_a_run_of_its_streams(several, single, tmp_path):
-    part = catalogue.models_part(STUDY)
     for chunk, count in ((several, WORLDS), (single, 1)):
-        job, dataset = job_of(STUDY, worlds=count), draw(STUDY, worlds=count)
         for each in chunk.seeds:
-            for world, result in enumerate(each.worlds):
-                streams = Streams(STUDY, each.seed, world=world)
-                problem = part.problem(job, of_world(dataset, streams, count), streams)
+            for problem, streams, result in worlds_of(each, count):
                 file = tmp_path / f"{streams.replicate}-of-{count}"
-                alone = train_seed(problem, job.training, streams, file)
+                alone = train_seed(problem, problem.job.training, streams, file)
                 pd.testing.assert_frame_equal(result.curve, alone.curve, check_exact=True)
                 assert_same_bits(result.state, alone.state)
                 saved = {n: chunk.weights[f"{streams.replicate}/{n}"] for n in alone.state}
@@ -189,16 +196,12 @@ def test_a_measurement_is_the_mean_over_worlds_and_a_count_that_of_one_world(sev
     part = catalogue.measure_part(STUDY)
     evaluation = catalogue.evaluation_settings(STUDY, {"templates": [0]})
     for chunk, count, means in ((several, WORLDS, table), (single, 1, of_one)):
-        job, dataset = job_of(STUDY, worlds=count), draw(STUDY, worlds=count)
         for each in chunk.seeds:
             worlds = []
-            for world, result in enumerate(each.worlds):
-                streams = Streams(STUDY, each.seed, world=world)
-                facts = of_world(dataset, streams, count)
-                problem = catalogue.models_part(STUDY).problem(job, facts, streams)
+            for problem, streams, result in worlds_of(each, count):
                 model = problem.build(streams.generator("init"))
                 model.load_state_dict(result.state)
-                values = part.measure(job, evaluation, problem, model.eval())
+                values = part.measure(problem.job, evaluation, problem, model.eval())
                 worlds.append(values.set_index(list(values.columns[:-1]))["value"])
             expected = [fmean(world.loc[key] for world in worlds) for key in worlds[0].index]
             assert means.loc[means["seed"] == each.seed, "value"].tolist() == expected

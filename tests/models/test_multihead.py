@@ -6,7 +6,7 @@ from torch import nn
 
 from journeylab.models.multihead import EncoderBlock, MultiHead
 
-from .encoder_layer import encoder_layer
+from ..tensors import encoder_layer
 
 GENERATOR = torch.Generator().manual_seed(7)
 

@@ -1,8 +1,6 @@
 """Embeddings of numbers equal their formulas, and can be scaled to an RMS of 1."""
 
 import math
-import re
-from pathlib import Path
 
 import pytest
 import torch
@@ -146,13 +144,3 @@ def test_standardised_has_mean_zero_and_unchanged_differences():
 def test_invalid_widths_raise_value_error(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_documented_example_runs():
-    page = Path(__file__).parents[2] / "docs/models.md"
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-    [code] = [block for block in blocks if "value_embeddings" in block]
-    shown: dict[str, object] = {}
-    exec(code, shown)
-    assert shown["vectors"].shape == (2, 2, 64)
-    assert rms(shown["embedding"](VALUES)).item() == pytest.approx(1.0, abs=1e-5)

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from journeylab.operators.naive import rotation_matrix
 from journeylab.operators.orthogonal import _exponential, cayley, exponential, householder
 
 from ..tensors import draw
@@ -70,10 +71,8 @@ def test_exponential_reaches_every_rotation_including_by_pi(seed, data, width):
     angle = st.floats(-math.pi, math.pi) | st.just(math.pi)
     angles = data.draw(st.lists(angle, min_size=width // 2, max_size=width // 2))
     blocks = eye(width)
-    for plane, phi in enumerate(angles):
-        i, j = 2 * plane, 2 * plane + 1
-        blocks[i, i] = blocks[j, j] = math.cos(phi)
-        blocks[j, i], blocks[i, j] = math.sin(phi), -math.sin(phi)
+    turned = rotation_matrix(torch.tensor(angles, dtype=torch.float64))
+    blocks[: len(turned), : len(turned)] = turned
     basis = orthogonal(seed, width, 1)
     torch.testing.assert_close(
         exponential(rotation_generator(seed, angles, width)), basis @ blocks @ basis.T

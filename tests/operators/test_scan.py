@@ -1,4 +1,4 @@
-"""Every method equals the loop in values and gradients, batched or not, and under `vmap`."""
+"""Chains, scans and state spaces equal their loops: values, gradients, batched, under `vmap`."""
 
 from functools import partial
 
@@ -7,10 +7,12 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from journeylab.operators import naive, ssm
+from journeylab.operators.chain import chain_states
 from journeylab.operators.orthogonal import cayley, exponential
 from journeylab.operators.scan import affine_states, prefix_products
 
-from ..tensors import assert_batched_equal, assert_equal, draw
+from ..tensors import assert_batched_equal, assert_equal, draw, generator
 
 FAST = ["scan", "orthogonal"]
 LENGTHS = [1, 2, 3, 8, 15, 16, 17, 64, 129, 1000, 1024]
@@ -147,3 +149,93 @@ def test_mismatched_sizes_raise_value_error(method):
         affine_states(torch.zeros(5, 2, 3), torch.zeros(5, 3), method)
     with pytest.raises(ValueError, match="width 3, the inputs 4"):
         affine_states(torch.zeros(5, 3, 3), torch.zeros(5, 4), method)
+
+
+def draw_words(seed, letters, length, strings, dtype=torch.uint8):
+    return torch.randint(letters, (length, strings), generator=generator(seed)).to(dtype)
+
+
+@pytest.mark.parametrize("with_inputs", [False, True])
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 10_000),
+    letters=st.integers(1, 4),
+    length=st.integers(1, 12),
+    strings=st.integers(1, 5),
+    width=st.integers(1, 6),
+)
+def test_values_and_gradients_equal_the_loop(with_inputs, seed, letters, length, strings, width):
+    # Letter number `letters` is beyond the alphabet and therefore padding.
+    words = draw_words(seed, letters + 1, length, strings)
+    chain = [draw(seed, letters, width, width), draw(seed + 1, width), words]
+    chain += [draw(seed + 2, letters, width)] if with_inputs else []
+    assert_equal(chain_states, naive.chain_states, chain)
+
+
+@pytest.mark.parametrize("with_inputs", [False, True])
+@pytest.mark.parametrize("dimension", [0, 1])
+def test_vmap_over_letters_equals_each_chain(with_inputs, dimension):
+    operators, start, inputs = draw(0, 3, 2, 4, 4), draw(1, 4), draw(2, 3, 2, 4)
+    words = torch.stack([draw_words(seed, 2, 7, 5) for seed in range(3)])
+    chains = [operators.movedim(0, dimension), start, words, inputs][: 3 + with_inputs]
+    dimensions = [dimension, None, 0, 0][: 3 + with_inputs]
+    assert_batched_equal(chain_states, naive.chain_states, chains, dimensions)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32, torch.int64])
+def test_letters_may_have_any_integer_dtype(dtype):
+    words = draw_words(0, 3, 6, 4)
+    operators, start = draw(0, 3, 2, 2), draw(1, 2)
+    expected = chain_states(operators, start, words)
+    torch.testing.assert_close(chain_states(operators, start, words.to(dtype)), expected)
+
+
+def test_mismatched_letters_raise_value_error():
+    words = draw_words(0, 2, 3, 1)
+    with pytest.raises(ValueError, match="2 rows, 3 columns"):
+        chain_states(torch.zeros(2, 2, 3), torch.zeros(3), words)
+    with pytest.raises(ValueError, match="width 3, the state 2"):
+        chain_states(torch.zeros(2, 3, 3), torch.zeros(2), words)
+    with pytest.raises(ValueError, match="2 letters of width 3"):
+        chain_states(torch.zeros(2, 3, 3), torch.zeros(3), words, torch.zeros(3, 3))
+
+
+METHODS = [ssm.recurrent, ssm.parallel, ssm.scan]
+
+
+def case(seed, length, width=4, batch=()):
+    operator, _ = torch.linalg.qr(draw(seed, *batch, width, width))
+    return operator.requires_grad_(), draw(seed + 1, *batch, length, width).requires_grad_()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10_000), length=st.integers(1, 17), width=st.sampled_from([1, 2, 4]))
+def test_methods_equal_the_definition_in_values_and_gradients(method, seed, length, width):
+    # with length 1 no state depends on the operator, whose gradient is then 0
+    assert_equal(method, ssm.naive, case(seed, length, width))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_batch_equals_each_sequence(method):
+    operator, inputs = case(0, 9, batch=(3,))
+    one_by_one = [method(o, x) for o, x in zip(operator, inputs, strict=True)]
+    torch.testing.assert_close(method(operator, inputs), torch.stack(one_by_one))
+
+
+@settings(max_examples=20)
+@given(count=st.integers(1, 20))
+def test_powers_equal_repeated_products(count):
+    operator, _ = case(2, 1)
+    power = torch.eye(4, dtype=torch.float64)
+    for actual in ssm.powers(operator, count):
+        torch.testing.assert_close(actual, power)
+        power = power @ operator
+
+
+@pytest.mark.parametrize("method", [*METHODS, ssm.naive])
+def test_mismatched_inputs_raise_value_error(method):
+    with pytest.raises(ValueError, match="width 4, the inputs 3"):
+        method(torch.eye(4), torch.zeros(5, 3))
+    with pytest.raises(ValueError, match="2 rows, 3 columns"):
+        method(torch.zeros(2, 3), torch.zeros(5, 3))

@@ -148,7 +148,8 @@ def test_interpolation_equals_a_loop():
         return out
 
     values, counts = draw(0, 4, 6), 7 * draw(1, 4, 9).sigmoid()
-    torch.testing.assert_close(interpolate(values, counts), slow(values, counts))
+    for positions in (counts, counts.round(), torch.full_like(counts, 40.0)):
+        torch.testing.assert_close(interpolate(values, positions), slow(values, positions))
     torch.autograd.gradcheck(interpolate, (values.requires_grad_(), counts.requires_grad_()))
 
 

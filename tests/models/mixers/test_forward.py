@@ -9,19 +9,12 @@ from torch.nn.functional import gelu, silu, softplus
 from journeylab.models.mixers.mamba3 import ComplexStateSpace
 from journeylab.models.mixers.mixer import join_heads, split_heads
 from journeylab.models.mixers.model import SequenceModel, Size
+from journeylab.operators.naive import rotation_matrix
 from journeylab.operators.toral import plane_turns
 
 from .test_laws import D, H, generator, make, rows
 
 E = D // H
-
-
-def turned(vector, angles):
-    """A vector whose planes (2i, 2i + 1) are rotated by the angles."""
-    parts = []
-    for (a, b), angle in zip(vector.view(-1, 2), angles, strict=True):
-        parts += [a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()]
-    return torch.stack(parts)
 
 
 @pytest.mark.parametrize("rotating", [True, False])
@@ -50,10 +43,10 @@ def test_the_complex_state_space_equals_its_recurrence(rotating):
                 + mixer.bias[i, h, 0]
                 for i, part in enumerate((q, k))
             )
-            product = torch.outer(turned(key, phase), v[h, t])
+            product = torch.outer(rotation_matrix(phase) @ key, v[h, t])
             state = decay * state + (1 - mix) * step * decay * entered + mix * step * product
             entered = product
-            out.append(state.T @ turned(query, phase) + mixer.skip[h, 0, 0] * v[h, t])
+            out.append(state.T @ rotation_matrix(phase) @ query + mixer.skip[h, 0, 0] * v[h, t])
         heads.append(torch.stack(out) * silu(z[h]))
     expected = mixer.output(join_heads(torch.stack(heads)[None]))
     torch.testing.assert_close(mixer(x), expected)

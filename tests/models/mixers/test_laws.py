@@ -8,7 +8,7 @@ import torch
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn.functional import softplus
 
-from journeylab.models.mixers.cope import ContextualAttention, interpolate
+from journeylab.models.mixers.cope import ContextualAttention
 from journeylab.models.mixers.delta import DeltaProduct
 from journeylab.models.mixers.journey import JourneyAttention, JourneyState
 from journeylab.models.mixers.mixer import ShortConvolution, join_heads, split_heads, unit
@@ -228,12 +228,6 @@ def test_fox_with_constant_gates_is_alibi():
 def test_alibi_slopes_are_those_of_the_paper():
     slopes = LinearBiasAttention(16, 8, generator=generator()).slopes
     assert slopes.tolist() == [2.0**-h for h in range(1, 9)]
-
-
-def test_interpolation_is_exact_at_whole_positions_and_constant_beyond_the_last():
-    values = torch.tensor([[1.0, 5.0, 2.0]])
-    counts = torch.tensor([[0.0, 1.0, 1.5, 2.0, 2.5, 40.0]])
-    assert interpolate(values, counts).tolist() == [[1.0, 5.0, 3.5, 2.0, 2.0, 2.0]]
 
 
 def test_lie_attention_with_the_generator_of_rope_is_rope():

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from journeylab import catalogue
 from journeylab.config.errors import UserError
@@ -101,12 +102,15 @@ def test_a_documented_mechanism_needs_one_file_and_one_line(tmp_path) -> None:
 SECTION = PAGE.partition("## Sequence mixers")[2].partition("\n## ")[0]
 
 
-def test_documented_example_runs():
-    code = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)[0]  # the second is that of a file
+def test_documented_examples_run():
     shown: dict[str, object] = {}
-    exec(code, shown)
+    for code in re.findall(r"```python\n(?!# src/)(.*?)```", PAGE, re.DOTALL):
+        exec(code, shown)
     assert shown["mixed"].shape == (8, 50, 32)
     assert shown["logits"].shape == (8, 50, 60)
+    assert shown["vectors"].shape == (2, 2, 64)
+    vectors = shown["embedding"](torch.arange(1, 101))
+    assert vectors.square().mean().sqrt().item() == pytest.approx(1.0, abs=1e-5)
 
 
 def test_tables_list_every_mechanism_once():

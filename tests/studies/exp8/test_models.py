@@ -17,7 +17,7 @@ from journeylab.studies.exp8_value_embeddings.data import (
 from journeylab.studies.exp8_value_embeddings.models import Recursion, embed, predict
 from journeylab.studies.exp8_value_embeddings.settings import HELD_OUT, VARIANTS, Data, Model
 
-from ...models.encoder_layer import encoder_layer
+from ...tensors import encoder_layer
 
 
 def shown(rows=4, n=3, seed=0):

@@ -17,7 +17,7 @@ from journeylab.studies.exp9_router_gradients.measure import measure
 from journeylab.studies.exp9_router_gradients.models import follow_hard, perplexity
 from journeylab.studies.exp9_router_gradients.settings import Data, Evaluation, Job, Model, Training
 
-from ...models.encoder_layer import encoder_layer
+from ...tensors import encoder_layer
 from ..gathering import assert_causal, small_problem, values_of
 
 VARIANTS = ("straight-through", "gumbel-0.5", "annealing", "soft")
