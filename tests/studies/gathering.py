@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from journeylab import catalogue
 from journeylab.chunks.tables import labelled
+from journeylab.chunks.train import TrainedChunk, train
 from journeylab.config import RunSettings, StudySettings
 from journeylab.plotting import StudyResults, draw_figures, read_trials, styled
 from journeylab.streams import Streams, data_streams
@@ -103,6 +104,19 @@ def problems(study: str, settings: StudySettings) -> Callable[[str, str, int], A
         return small_problem(study, job, run.dataset or "", seed)
 
     return make
+
+
+def train_chunk(
+    study: str,
+    job: Any,
+    dataset: pd.DataFrame,
+    folder: Path,
+    engine: Literal["sequential", "batched"] = "batched",
+    device: Literal["cpu", "cuda"] = "cpu",
+) -> TrainedChunk:
+    """The models of the pilot seeds, trained as in a job."""
+    how = {"engine": engine, "device": device, "label": "x", "identity": "", "processor": ""}
+    return train(catalogue.models_part(study), job, dataset, study, PILOTS, folder, **how)
 
 
 def assert_causal(read: Callable[[Tensor], Tensor], inputs: Tensor, symbols: int) -> None:

@@ -1,32 +1,93 @@
 """What holds for every study: what its datasets depend on, and what its computed runs say."""
 
 import re
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+import torch
 from pydantic import ValidationError
+from torch import Tensor
 
 from journeylab import catalogue
+from journeylab.claims.effects import Every
 from journeylab.claims.schema import PILOT
 from journeylab.config import RunSettings
 from journeylab.streams import Streams
 
 from ..conftest import unchecked_types
+from ..made import registered
 from .gathering import QUICK
 
-COMPUTED = [
-    pytest.param(study, run, id=f"{study}-{run.arm}-{run.variant}")
+COMPUTED = {
+    f"{study}-{run.arm}-{run.variant}": (study, run)
     for study, settings in QUICK.studies.items()
     for run in catalogue.runs_of(study, settings)
     if run.computed
-]
+}
+CUMULATIVE = "invariance_error exp2-invariance-cumulative-cumulative"
+CANCELLED, LOST = "exp6-cancellation-additive-scores", "exp6-fewer-additive"
+CERTIFICATES = (
+    ("exp2-invariance-content", "invariance_error float64", 1e-12, CUMULATIVE, 1e-3),
+    ("exp2-invariance-content", "invariance_error float32", 1e-4, CUMULATIVE, 1e-3),
+    ("exp2-invariance-position-free", "invariance_error float64", 1e-12, CUMULATIVE, 1e-3),
+    ("exp2-invariance-position-free", "invariance_error float32", 1e-4, CUMULATIVE, 1e-3),
+    ("exp4-certificates-gauge", "gauge_error exact", 1e-9, "gauge_error broken", 1e-6),
+    ("exp4-certificates-gauge", "gauge_error exact", 1e-9, "hidden_off_block", 0.1),
+    ("exp4-certificates-rope", "rope_error exact", 1e-9, "rope_error broken", 1e-3),
+    ("exp4-certificates-order", "order_error exact", 1e-9, "order_error broken", 1e-3),
+    ("exp4-certificates-blocks", "blocks_found exact", 1e-6, "blocks_found broken", 0.3),
+    ("exp4-certificates-angles", "bend exact", 1e-9, "bend noisy", 1e-9),
+    ("exp4-certificates-angles", "bend noisy", 0.01, "bend broken", 0.2),
+    (CANCELLED, "cancellation", 1e-12, "cancellation exp6-cancellation-additive", 0.01),
+    (CANCELLED, "cancellation", 1e-12, "cancellation exp6-cancellation-separable", 0.01),
+    (LOST, "lost_accuracy", 0.0, "lost_accuracy exp6-fewer-separable", 0.02),
+    ("exp7-algebra-slots", "slot_within_error", 1e-12, "slot_across_effect", 0.01),
+    ("exp7-algebra-text", "text_equivalence_error", 1e-12, "text_equivalence_control", 0.01),
+    ("exp7-algebra-keys", "baked_key_error", 1e-12, "baked_key_control", 0.01),
+    ("exp7-algebra-decoding", "decoding_mismatch", 0.0, "decoding_control", 0.01),
+    ("exp8-certificates-all", "rise exact", 0.0, "rise broken", 0.01),
+    ("exp8-certificates-all", "spacing_error exact", 1e-12, "spacing_error broken", 0.01),
+    ("exp8-certificates-all", "dimension_error exact", 0.0, "dimension_error broken", 1.0),
+    ("exp8-certificates-all", "rms_error exact", 1e-6, "rms_error broken", 0.1),
+    ("exp8-certificates-all", "optimum_error exact", 0.0, "optimum_error broken", 1.0),
+    ("exp8-certificates-all", "equivariance_error exact", 1e-9, "equivariance_error broken", 1e-3),
+    ("exp8-certificates-all", "relabelling_error exact", 1e-9, "relabelling_error broken", 1e-3),
+    ("exp9-certificates-all", "one_hot_error hard", 1e-12, "one_hot_error soft", 0.01),
+    ("exp9-certificates-all", "argmax_gradient hard", 0.0, "argmax_gradient soft", 1e-3),
+    ("exp9-certificates-all", "tau_changes same", 0.0, "tau_changes other", 1.0),
+    ("exp9-certificates-all", "gumbel_difference same", 1e-10, "gumbel_difference other", 0.01),
+    ("exp9-certificates-all", "off_block hard", 0.0, "off_block soft", 1e-3),
+    ("exp9-certificates-all", "soft_error relaxed", 1e-6, "soft_error hard", 0.01),
+    ("exp9-certificates-all", "reinforce_error plain", 1e-10, "reinforce_error updated", 0.0012),
+    ("exp9-certificates-all", "rerouted end", 0.0, "rerouted noisy", 0.3),
+    ("exp9-certificates-all", "rerouted end", 0.0, "rerouted last-phase", 0.3),
+    ("exp9-certificates-all", "softness gumbel-0.1", 0.05, "softness gumbel-1", 0.2),
+    ("exp10-audit-equivalence", "equivalence_error", 1e-12, "equivalence_control", 1e-3),
+    ("exp10-audit-padding", "padding_error", 1e-12, "padding_control", 1e-3),
+    ("exp11-exact-forward", "row_sum_error", 1e-12, "row_sum_control", 0.1),
+    ("exp11-exact-forward", "invariance_error", 1e-10, "invariance_control", 1e-3),
+    ("exp11-exact-hello", "twin_gap", 1e-12, "printed_twin_gap", 0.0999),
+    ("exp11-exact-kmeans", "selection_gradient", 0.0, "query_gradient", 1e-3),
+    ("exp11-exact-shapes", "shape_error", 0.0, "shape_control", 4.0),
+    ("exp11-exact-printed", "arithmetic_error", 0.0, "arithmetic_control", 1.0),
+    ("exp12-certificates-cache", "cache_error", 1e-12, "cache_control", 0.01),
+    ("exp12-certificates-order", "order_error", 1e-12, "order_control", 0.01),
+    ("exp12-certificates-splits", "leaks", 0.0, "leak_control", 1.0),
+    ("exp12-certificates-splits", "moved", 0.0, "moved_control", 1.0),
+)
+"""A computed run, the rows that are at most a tolerance, and those that are above it.
+
+Rows have a metric, and may have a level of any factor, or be those of another run.
+"""
 
 
 def shrink(settings: dict[str, Any]) -> dict[str, Any]:
-    """One draw, few strings, rows and steps and the shortest length, where there are any."""
-    fewest = {"draws": 1, "strings": 2**8, "length": 20, "enumerate": 4}
+    """Two draws, few strings, rows and steps and the shortest length, where there are any."""
+    fewest = {"draws": 2, "strings": 2**8, "length": 20, "enumerate": 4}
     fewest |= {"steps": 4, "short": 2, "starts": 2, "test": 20}
     smaller = {name: min(settings[name], size) for name, size in fewest.items() if name in settings}
     if "lengths" in settings:
@@ -46,18 +107,19 @@ def test_no_dataset_depends_on_the_training_engine(study: str) -> None:
     assert engine in catalogue.key_modules("train", study)
 
 
-@pytest.mark.parametrize(("study", "run"), COMPUTED)
-def test_computed_rows_are_declared_unique_and_the_same_again(study: str, run: RunSettings) -> None:
-    metrics = catalogue.printed_names(study).metrics
+def compute(study: str, run: RunSettings) -> pd.DataFrame:
     job = catalogue.computation(study, shrink(run.settings))
+    streams = None if run.once else Streams(study, PILOT)
+    return catalogue.compute_part(study).compute(job, streams)
 
-    def compute() -> pd.DataFrame:
-        streams = None if run.once else Streams(study, PILOT)
-        return catalogue.compute_part(study).compute(job, streams)
 
-    table = compute()
+@pytest.mark.parametrize("name", COMPUTED)
+def test_computed_rows_are_declared_unique_and_the_same_again(name: str) -> None:
+    study, run = COMPUTED[name]
+    metrics = catalogue.printed_names(study).metrics
+    table = compute(study, run)
     with unchecked_types():
-        again = compute()
+        again = compute(study, run)
     pd.testing.assert_frame_equal(table, again, check_exact=True)
     repeated = table.duplicated(list(table.columns[:-1])).any()
     assert repeated == ((study, run.arm) == ("exp8", "certificates"))  # several rises in a case
@@ -70,6 +132,62 @@ def test_computed_rows_are_declared_unique_and_the_same_again(study: str, run: R
         assert set(rows.dropna(axis="columns", how="all")) <= {"draw", "metric", "value", *factors}
         for factor, levels in factors.items():
             assert set(rows[factor]) <= set(levels), (metric, factor)
+
+
+@cache
+def computed_once(name: str) -> pd.DataFrame:
+    with unchecked_types():
+        return compute(*COMPUTED[name])
+
+
+def rows_of(name: str, which: str) -> pd.Series:
+    """The values of a metric, or of its rows that have a level, or of those of another run."""
+    metric, _, of = which.partition(" ")
+    table = computed_once(of if of in COMPUTED else name)
+    chosen = table[table["metric"] == metric]
+    if of not in ("", *COMPUTED):
+        chosen = chosen[(chosen == of).any(axis="columns")]
+    assert len(chosen)
+    return chosen["value"]
+
+
+@pytest.mark.parametrize(("name", "exact", "most", "control", "least"), CERTIFICATES)
+def test_a_certificate_holds_and_its_control_does_not(
+    name: str, exact: str, most: float, control: str, least: float
+) -> None:
+    assert rows_of(name, exact).max() <= most
+    assert rows_of(name, control).min() >= least >= most
+
+
+@pytest.mark.parametrize("name", [name for name in COMPUTED if name.startswith(("exp7", "exp12"))])
+def test_timed_forms_have_the_same_result(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+
+    def compare(fast: Callable[[], Tensor], slow: Callable[[], Tensor], pairs: int) -> object:
+        torch.testing.assert_close(fast().double(), slow().double(), atol=1e-4, rtol=0.0)
+        compared.append(pairs)
+        return {"ratio": 1.0}
+
+    study, run = COMPUTED[name]
+    part = catalogue.compute_part(study)
+    monkeypatch.setattr(part, "compare", compare)
+    timed = part.time_forms(catalogue.computation(study, shrink(run.settings)))
+    assert timed == ({"ratio": 1.0} if compared else {})
+    assert bool(compared) == name.endswith(("keys", "decoding", "cache"))
+
+
+@pytest.mark.parametrize(
+    ("study", "others"), [("exp7", {"split_deviation", "count_deviation"}), ("exp12", set())]
+)
+def test_every_registered_tolerance_has_a_control_beyond_it(study: str, others: set[str]) -> None:
+    limits = {
+        claim.effect.every.metric: claim.region.high
+        for claim in registered().studies[study].claims
+        if isinstance(claim.effect, Every) and claim.region.kind == "at_most"
+    }
+    rows = [row for row in CERTIFICATES if row[0].startswith(f"{study}-")]
+    assert limits.keys() - others == {exact for _, exact, *_ in rows}
+    assert all(most == limits[exact] < least for _, exact, most, _, least in rows)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +251,7 @@ def test_runs_that_contradict_themselves_are_refused(
 
 
 def test_every_study_computes_something_without_training() -> None:
-    assert {param.values[0] for param in COMPUTED} == set(catalogue.discover())
+    assert {study for study, _ in COMPUTED.values()} == set(catalogue.discover())
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ import torch
 
 from journeylab import catalogue
 from journeylab.chunks.generate import generate
-from journeylab.chunks.train import train
 from journeylab.config import RunSettings
 
-from .gathering import PILOTS, first_of_each_arm_and_variant
+from .gathering import PILOTS, first_of_each_arm_and_variant, train_chunk
 
 if not torch.cuda.is_available():
     pytest.skip("needs a CUDA GPU", allow_module_level=True)
@@ -44,19 +43,7 @@ def test_first_steps_on_a_gpu_are_those_of_a_cpu(
     rows = generate(data, catalogue.dataset_settings(study, run.data), study, "x", PILOTS, file)
     curves = []
     for device in ("cpu", "cuda"):
-        trained = train(
-            catalogue.models_part(study),
-            job,
-            rows,
-            study,
-            PILOTS,
-            tmp_path / device,
-            engine="batched",
-            device=device,
-            label=device,
-            identity="",
-            processor="",
-        )
+        trained = train_chunk(study, job, rows, tmp_path / device, device=device)
         curve = trained.curves((study, run.arm, run.variant))
         curves.append(curve[curve["metric"] == "train_loss"]["value"].to_numpy())
     assert len(curves[0]) >= STEPS * len(PILOTS)

@@ -4,7 +4,7 @@ Everything runs as in a job: the modules of ``chunks`` generate, train and measu
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 import pytest
@@ -15,7 +15,7 @@ from journeylab import catalogue
 from journeylab.chunks.generate import generate
 from journeylab.chunks.measure import measure
 from journeylab.chunks.tables import of_world
-from journeylab.chunks.train import TrainedChunk, train
+from journeylab.chunks.train import TrainedChunk
 from journeylab.config import RunSettings, TrainedJob, UserError, read_yaml
 from journeylab.config.grids import by_name
 from journeylab.streams import Streams
@@ -23,7 +23,7 @@ from journeylab.training import Problem
 
 from ..conftest import unchecked_types
 from ..made import PROJECT, configured
-from .gathering import PILOTS, QUICK, first_of_each_arm_and_variant
+from .gathering import PILOTS, QUICK, first_of_each_arm_and_variant, train_chunk
 
 BUDGET = {"steps": 2, "warmup": 0, "evaluate_every": 2, "checkpoint_every": 2}
 SMALL: dict[str, dict[str, dict[str, object]]] = {
@@ -99,14 +99,12 @@ def small(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     study, run = request.param
     job, dataset = small_job(study, run), draw(study, run)
 
-    models, named = catalogue.models_part(study), {"label": "x", "identity": "", "processor": ""}
-
-    def trained(engine: Any) -> TrainedChunk:
-        folder, how = tmp_path_factory.mktemp(engine), {"engine": engine, "device": "cpu"}
-        with unchecked_types():
-            return train(models, job, dataset, study, PILOTS, folder, **how, **named)
-
-    return Small(study, run, job, dataset, trained("batched"), trained("sequential"))
+    with unchecked_types():
+        trained = [
+            train_chunk(study, job, dataset, tmp_path_factory.mktemp(engine), engine)
+            for engine in ("batched", "sequential")
+        ]
+    return Small(study, run, job, dataset, *trained)
 
 
 def test_seeds_trained_together_equal_seeds_trained_alone(small: Small) -> None:

@@ -29,15 +29,7 @@ from journeylab.training.loop import SingleSeed
 from journeylab.training.parameters import Stack, build_optimizer, split_decayed
 
 from ..made import flip, wait_for
-from .problems import (
-    Interrupting,
-    Reader,
-    Repeating,
-    StoppedError,
-    assert_identical,
-    run,
-    settings,
-)
+from .problems import Interrupting, Reader, Repeating, StoppedError, assert_identical, run, settings
 
 pytestmark = pytest.mark.usefixtures("unchecked")  # test_ensemble.py checks the types
 

@@ -1,13 +1,19 @@
+"""Models and data of the study, and what is computed without training."""
+
 from collections import Counter
 from itertools import pairwise
 
 import pytest
 import torch
 
+from journeylab.claims.effects import Every, cells
 from journeylab.datasets.triples import HEAD, MASK, REL, TAIL, entities, facts_of
+from journeylab.knowledge.settings import Model
+from journeylab.studies.exp12_native_kg_transfer import compute as exp12
 from journeylab.studies.exp12_native_kg_transfer.language import LETTERS, language_of
-from journeylab.studies.exp12_native_kg_transfer.settings import Data
+from journeylab.studies.exp12_native_kg_transfer.settings import Computation, Data
 
+from ...made import registered
 from .results import draw_world
 
 
@@ -113,3 +119,45 @@ def test_symbols_are_distinct_and_names_have_the_given_tokens(world, tokens):
     assert len(set(language.symbols)) == len(language.symbols)
     for name in names:
         assert len(language.encode(name)) == tokens
+
+
+STUDY = registered().studies["exp12"]
+EXACT = [claim for claim in STUDY.claims if isinstance(claim.effect, Every)]
+
+
+def check(variant: str) -> dict[str, list[float]]:
+    job = Computation(computed="certificates", variant=variant, draws=1, model=Model(d=16))
+    table = exp12.compute(job, None)
+    return {metric: rows["value"].tolist() for metric, rows in table.groupby("metric")}
+
+
+def test_every_judged_model_has_a_gate():
+    for claim in STUDY.claims:
+        if claim.primary and claim not in EXACT:
+            gated = {STUDY.gates[name].run for name in claim.gate}
+            assert gated == {cell.run for cell in cells(claim.terms)}, claim.id
+
+
+def store_unrotated(model, entries, *rest, **more):
+    """Keys are stored without rotation."""
+    return STORE(model, entries._replace(angles=entries.angles * 0.0), *rest, **more)
+
+
+STORE = exp12.store
+
+
+def test_unrotated_keys_exceed_the_tolerance(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(exp12, "store", store_unrotated)
+    assert min(check("cache")["cache_error"]) > 1e-3
+
+
+def test_worlds_that_differ_between_shares_are_detected(monkeypatch: pytest.MonkeyPatch):
+    generate = exp12.generate
+
+    def other_world(data, streams):
+        return generate(
+            data, type(streams)(streams.study, streams.seed + round(10 * data.bridging))
+        )
+
+    monkeypatch.setattr(exp12, "generate", other_world)
+    assert min(check("splits")["moved"]) > 0

@@ -130,30 +130,20 @@ def test_seeds_that_diverged_lose_against_any_loss_and_tie_with_each_other():
 
 
 @pytest.mark.parametrize(
-    ("best", "measured"),
+    ("best", "least", "measured"),
     [
-        (0.01, [0.01, 0.003, 0.03]),
-        (0.003, [0.01, 0.003, 0.03, 0.001]),
-        (0.1, [0.01, 0.003, 0.03, 0.1]),
+        (0.01, 2 * TIE, [0.01, 0.003, 0.03]),
+        (0.003, 2 * TIE, [0.01, 0.003, 0.03, 0.001]),
+        (0.1, 2 * TIE, [0.01, 0.003, 0.03, 0.1]),
+        (RATE, TIE, [RATE]),  # which ties with zero
     ],
 )
-def test_the_search_knows_both_neighbours_of_its_best_rate(best: float, measured: list[float]):
+def test_the_search_knows_both_neighbours_of_its_best_rate(best, least, measured):
     calls = []
 
     def loss(rate: float) -> float:
         calls.append(rate)
-        return abs(RATES.index(rate) - RATES.index(best)) + 2 * TIE
+        return abs(RATES.index(rate) - RATES.index(best)) + least
 
     assert climb(RATES, RATE, loss) == best
     assert calls == measured
-
-
-def test_nothing_is_measured_beside_a_usual_loss_that_ties_with_zero():
-    calls = []
-
-    def loss(rate: float) -> float:
-        calls.append(rate)
-        return TIE
-
-    assert climb(RATES, RATE, loss) == RATE
-    assert calls == [RATE]

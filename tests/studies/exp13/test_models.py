@@ -18,7 +18,6 @@ from journeylab.studies.exp13_published_mixers.settings import (
     Arm,
     Evaluation,
     Job,
-    Model,
 )
 from journeylab.studies.exp13_published_mixers.tasks import START, answers, draw_rows, vocabulary
 
@@ -52,11 +51,6 @@ def test_all_mechanisms_of_an_arm_have_the_same_rows_and_layers():
         assert len({tuple(job["training"][name] for name in shared) for job in jobs}) == 1
         sizes = ("width", "heads", "layers", "parameters")
         assert len({tuple(job["model"][name] for name in sizes) for job in jobs}) == 1
-
-
-def test_a_block_that_is_too_small_is_refused():
-    with pytest.raises(ValueError, match=r"no block of 'path'.* has 100 parameters"):
-        build_model("path", "S3", Model(parameters=100), torch.Generator())
 
 
 def test_rows_get_longer_and_stay_at_the_longest():

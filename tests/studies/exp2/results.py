@@ -6,7 +6,7 @@ from typing import Any
 from journeylab.plotting import StudyResults
 from journeylab.studies.exp2_shuffled_kb import settings as own
 
-from ..gathering import computed, gather, problems, untrained
+from ..gathering import computed, gather, problems, small_problem, untrained
 
 SYMBOLS = {"keys": 12, "values": 4, "questions": 80}
 LOOKUPS = own.Lookups(task="lookup", sizes=(5, 8), **SYMBOLS)

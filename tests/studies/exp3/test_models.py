@@ -16,10 +16,7 @@ from journeylab.studies.exp3_order_information.data import (
 )
 from journeylab.studies.exp3_order_information.information import blind_ceiling, blind_information
 from journeylab.studies.exp3_order_information.measure import measure
-from journeylab.studies.exp3_order_information.models import (
-    cross_entropies,
-    score_probes,
-)
+from journeylab.studies.exp3_order_information.models import cross_entropies, score_probes
 
 from ..gathering import draw_data, small_problem
 

@@ -1,10 +1,12 @@
 """Small jobs and results of exp6."""
 
+from typing import Any
+
 from journeylab.config import TrainingSettings
 from journeylab.plotting import StudyResults
 from journeylab.studies.exp6_coupling_rank import settings as own
 
-from ..gathering import computed, gather, problems, untrained
+from ..gathering import computed, gather, problems, small_problem, untrained
 
 SMALL = {"positions": 12, "roles": 3, "entities": 8, "queries": 300}
 RUNS = {

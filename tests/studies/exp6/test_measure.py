@@ -1,3 +1,5 @@
+"""Measurements of models, and what is computed without training."""
+
 from itertools import product
 
 import numpy as np
@@ -5,8 +7,17 @@ import pytest
 import torch
 from torch import nn
 
+from journeylab.studies.exp6_coupling_rank import compute as compute_module
+from journeylab.studies.exp6_coupling_rank.compute import compute, expected_rank, spectrum
+from journeylab.studies.exp6_coupling_rank.data import draw_teacher
 from journeylab.studies.exp6_coupling_rank.measure import accuracy, blind_ceiling, measure
-from journeylab.studies.exp6_coupling_rank.settings import HEADS, Evaluation
+from journeylab.studies.exp6_coupling_rank.settings import (
+    FREQUENCIES,
+    HEADS,
+    Computation,
+    Evaluation,
+    TableSizes,
+)
 from journeylab.studies.exp6_coupling_rank.tables import truncations
 
 
@@ -93,3 +104,69 @@ def test_the_restart_with_the_smallest_training_loss_is_measured(make_problem, v
         values = table[table["metric"] == "accuracy"]["value"]
         assert values.tolist() == [accuracy(best, problem.scores)] * groups
         assert values.max() > accuracy(worst, problem.scores)
+
+
+RANKS = {"decaying": 8, "random": 8, "integer": 7, "repeated": 6}
+
+
+@pytest.fixture(scope="module")
+def ranks():
+    def rows(frequencies):
+        return compute(Computation(computed="rank", variant=frequencies, draws=1), None)
+
+    return {frequencies: rows(frequencies) for frequencies in FREQUENCIES}
+
+
+@pytest.mark.parametrize("frequencies", FREQUENCIES)
+def test_frequencies_give_the_rank_in_both_arithmetics_and_another_in_single_precision(
+    ranks, frequencies
+):
+    """Integer and repeated frequencies are the negative controls of the claim of rank d = 8."""
+    values, rank = ranks[frequencies].groupby("metric")["value"], RANKS[frequencies]
+    assert set(values.get_group("rank")) == {rank}
+    assert set(values.get_group("rank_error")) == {0.0}
+    assert set(values.get_group("rank_defect")) == {8.0 - rank}
+    assert values.get_group("gap").min() > 1e6
+    assert values.get_group("rounded_error").tolist() == [9 - rank] * 2
+
+
+def test_both_arithmetics_agree_on_nonzero_singular_values():
+    teacher = draw_teacher("decaying", "orthogonal", TableSizes(), np.random.default_rng(0))
+    double, exact = (spectrum(teacher, 20, arithmetic) for arithmetic in ("float64", "mpmath"))
+    np.testing.assert_allclose(double[:8], exact[:8], rtol=1e-10)
+    assert exact[8] < 1e-25 < double[8] < 1e-13
+
+
+def test_gap_is_one_if_every_singular_value_counts(monkeypatch):
+    """The claim on gaps then fails instead of losing its case."""
+    monkeypatch.setitem(compute_module.TOLERANCE, "float64", 0.0)
+    rows = compute(Computation(computed="rank", variant="integer", draws=1), None)
+    gaps = rows[(rows["metric"] == "gap") & (rows["arithmetic"] == "float64")]
+    assert gaps["value"].tolist() == [1.0, 1.0]
+
+
+def test_expected_rank_counts_distinct_frequencies():
+    assert expected_rank([1.0, 0.3, 0.1, 0.03]) == 8
+    assert expected_rank([0.0, 0.0, 1.0, 1.0]) == 3
+
+
+@pytest.mark.parametrize(("computed", "heads"), [("cancellation", HEADS), ("fewer", range(1, 8))])
+def test_every_number_of_heads_is_computed(computed, heads):
+    rows = compute(Computation(computed=computed, variant="additive", draws=2), None)
+    assert rows["H"].tolist() == 2 * list(heads)
+
+
+def test_merged_heads_that_drop_a_table_are_found(monkeypatch):
+    """The certificate can come out the other way."""
+    monkeypatch.setattr(compute_module, "_merge", lambda tables, heads: [x[:heads] for x in tables])
+    rows = compute(Computation(computed="fewer", variant="additive", draws=2), None)
+    assert rows["value"].min() > 0.02
+
+
+def test_d_minus_1_terms_miss_the_scores_of_distinct_frequencies_only(ranks):
+    for frequencies, rows in ranks.items():
+        errors = rows[rows["metric"] == "least_error"]["value"]
+        if RANKS[frequencies] == 8:
+            assert errors.min() > 1e-10
+        else:
+            assert errors.max() < 1e-13

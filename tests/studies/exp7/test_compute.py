@@ -1,35 +1,30 @@
+"""What is computed without training, floors, prompts and models."""
+
+import pandas as pd
 import pytest
 import torch
 
 from journeylab.claims.effects import Every
-from journeylab.knowledge.settings import Model
+from journeylab.datasets.triples import COLUMNS
 from journeylab.models import decoding
 from journeylab.operators.journey import slot_angles
 from journeylab.operators.rotary import standard_frequencies
+from journeylab.streams import data_streams
 from journeylab.studies.exp7_native_kg import compute as exp7
-from journeylab.studies.exp7_native_kg.compute import (
-    best_split,
-    compute,
-    count,
-    stored_scores,
+from journeylab.studies.exp7_native_kg.compute import best_split, compute, count, stored_scores
+from journeylab.studies.exp7_native_kg.data import generate
+from journeylab.studies.exp7_native_kg.measure import generation_floors, unread
+from journeylab.studies.exp7_native_kg.settings import (
+    MODELS,
+    Computation,
+    Data,
+    Job,
+    Model,
+    Training,
 )
-from journeylab.studies.exp7_native_kg.settings import Computation, Data
 
 from ...made import registered
 
-CHECKS = {
-    "slots": {"slot_within_error", "slot_across_effect"},
-    "text": {"text_equivalence_error", "text_equivalence_control"},
-    "keys": {"baked_key_error", "baked_key_control"},
-    "decoding": {"decoding_mismatch", "decoding_control"},
-    "counts": {"count", "count_deviation", "split_deviation"},
-}
-CONTROLS = {
-    "slot_within_error": "slot_across_effect",
-    "text_equivalence_error": "text_equivalence_control",
-    "baked_key_error": "baked_key_control",
-    "decoding_mismatch": "decoding_control",
-}
 REGISTERED = {
     claim.effect.every.metric: claim.region
     for claim in registered().studies["exp7"].claims
@@ -37,33 +32,14 @@ REGISTERED = {
 }
 
 
-def job_of(variant: str, draws: int = 1, **model: float) -> Computation:
-    return Computation(computed="algebra", variant=variant, draws=draws, model=Model(d=16, **model))
-
-
-def check(variant: str, draws: int = 3, **model: float) -> dict[str, list[float]]:
-    table = compute(job_of(variant, draws, **model), None)
+def check(variant: str, **model: float) -> dict[str, list[float]]:
+    sizes = {"draws": 1, "model": Model(d=16, **model)}
+    table = compute(Computation(computed="algebra", variant=variant, **sizes), None)
     return {metric: rows["value"].tolist() for metric, rows in table.groupby("metric")}
 
 
-@pytest.fixture(scope="module")
-def measured() -> dict[str, list[float]]:
-    return {metric: values for variant in CHECKS for metric, values in check(variant).items()}
-
-
-def test_every_identity_holds_and_its_control_exceeds_the_tolerance(measured):
-    limits = {metric: REGISTERED[metric].high for metric in CONTROLS}
-    exact = {metric for metric, region in REGISTERED.items() if region.kind == "at_most"}
-    assert exact == {*limits, "split_deviation"}
-    assert limits.keys() == CONTROLS.keys()
-    for metric, limit in limits.items():
-        assert max(measured[metric]) <= limit, metric
-        control = CONTROLS[metric]
-        assert min(measured[control]) >= 1e-2 > limit, control
-
-
 def test_zero_slot_angles_have_no_effect_across_slots():
-    assert max(check("slots", draws=1, slot_scale=0.0)["slot_across_effect"]) == 0.0
+    assert max(check("slots", slot_scale=0.0)["slot_across_effect"]) == 0.0
 
 
 def growing_slot_angles(positions, slots, frequencies, offsets):
@@ -93,7 +69,7 @@ def test_broken_operator_exceeds_the_tolerance(
     variant, metric, name, broken, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(f"{exp7.__name__}.{name}", broken)
-    assert min(check(variant, draws=1)[metric]) > REGISTERED[metric].high
+    assert min(check(variant)[metric]) > REGISTERED[metric].high
 
 
 def test_counts_are_those_of_the_world_and_deviations_are_relative():
@@ -111,20 +87,6 @@ def test_best_split_divides_as_evenly_as_whole_numbers_allow():
     # 29, 9 and 9 of 47
     assert best_split(47) == pytest.approx(1 - 45 / 47)
     assert best_split(4) > 0.05
-
-
-def test_timed_forms_have_the_same_result(monkeypatch: pytest.MonkeyPatch):
-    results = {}
-
-    def compare(fast, slow, pairs):
-        results["same"] = torch.allclose(fast().double(), slow().double(), atol=1e-4)
-        return {"ratio": 1.0}
-
-    monkeypatch.setattr(exp7, "compare", compare)
-    for variant in ("keys", "decoding"):
-        assert exp7.time_forms(job_of(variant)) == {"ratio": 1.0}
-        assert results.pop("same")
-    assert exp7.time_forms(job_of("slots")) == {}
 
 
 def late(rows, cache):
@@ -150,4 +112,95 @@ def test_broken_cache_changes_decoded_tokens(broken, monkeypatch: pytest.MonkeyP
         return bake(model, *((rows, None) if cache is None else broken(rows, cache)))
 
     monkeypatch.setattr(decoding, "bake", bake_wrongly)
-    assert min(check("decoding", draws=1)["decoding_mismatch"]) > 0.0
+    assert min(check("decoding")["decoding_mismatch"]) > 0.0
+
+
+def world(*facts: tuple[str, str, str, str]) -> pd.DataFrame:
+    """A table of (head, relation, tail, split)."""
+    table = pd.DataFrame(facts, columns=["head", "relation", "tail", "split"])
+    return table.reindex(columns=list(COLUMNS))
+
+
+FAMILY = (
+    ("Anna", "son_of", "Root", "base"),
+    ("Bert", "son_of", "Root", "base"),
+    ("Cora", "son_of", "Anna", "base"),
+    ("Dora", "son_of", "Bert", "base"),
+)
+
+
+def test_the_guess_knows_the_relation_and_the_generation_but_not_the_head():
+    likes = [
+        ("Anna", "likes", "Xenia", "teaching"),
+        ("Bert", "likes", "Xenia", "transfer"),
+        ("Cora", "likes", "Yvo", "teaching"),
+        ("Dora", "likes", "Yvo", "generalisation"),
+    ]
+    # of the taught facts, Anna's is that of Bert; Cora is alone, and Xenia is all that is left
+    assert generation_floors(world(*FAMILY, *likes)) == {"T1": 0.5, "T2": 1.0, "T3": 1.0}
+    other = [("Dora", "likes", "Xenia", "generalisation")]
+    assert generation_floors(world(*FAMILY, *likes[:3], *other))["T3"] == 0.0
+
+
+def test_equal_tails_count_once_and_other_relations_not_at_all():
+    facts = [
+        ("Anna", "likes", "Xenia", "teaching"),
+        ("Bert", "likes", "Yvo", "teaching"),
+        ("Emil", "son_of", "Root", "base"),
+        ("Emil", "likes", "Yvo", "teaching"),
+        ("Fred", "son_of", "Root", "base"),
+        ("Fred", "likes", "Xenia", "generalisation"),
+        ("Fred", "hates", "Zeno", "transfer"),
+        ("Anna", "hates", "Xenia", "teaching"),
+    ]
+    floors = generation_floors(world(*FAMILY, *facts))
+    assert floors["T3"] == 0.5
+    assert floors["T2"] == 0.0
+
+
+def test_a_world_of_the_study_has_the_floor_that_its_gates_name():
+    floors = [
+        generation_floors(generate(Data(), data_streams("exp7", "plan", seed)))
+        for seed in range(1000, 1048)
+    ]
+    assert pd.DataFrame(floors).median()["T2"] == pytest.approx(0.13, abs=0.005)
+
+
+def test_prompts_have_the_templates_that_a_model_has_not_read():
+    read = {"A": (), "B": (1,), "B-all": (0, 1, 2)}
+    rows = [
+        ("hits@1", tier, "text", template, "all", value)
+        for tier, first in (("T1", 0.0), ("T2", 0.1), ("T3", 0.4))
+        for template, value in enumerate((first, first + 0.1, first + 0.2))
+    ]
+    rows += [("hits@1", "T2", "kg", None, "all", 1.0), ("perplexity", "T2", "text", 0, None, 9.0)]
+    columns = ["metric", "tier", "format", "template", "candidates", "value"]
+    tiers = pd.DataFrame(rows, columns=columns).astype({"template": "Int64"})
+    expected = {"A": {"T2": 0.2, "T3": 0.5}, "B": {"T2": 0.2, "T3": 0.5}, "B-all": {"T3": 0.5}}
+    tiers.loc[4, "value"] = 0.9  # template 1 at tier 2
+    expected["A"]["T2"] = (0.1 + 0.9 + 0.3) / 3
+    for variant in read:
+        training = Training(steps=1, learning_rate=0.1)
+        job = Job(variant=variant, data=Data(), model=Model(), training=training)
+        means = unread(tiers, job)
+        assert set(means["format"]) == {"unread"}
+        assert means.set_index("tier")["value"].to_dict() == pytest.approx(expected[variant])
+
+
+def test_only_native_models_read_no_sentence_of_a_transfer_fact():
+    for name, (spec, templates) in MODELS.items():
+        assert (spec.kg == "native") == (templates == ()), name
+        job = Job(
+            variant=name,
+            data=Data(),
+            model=Model(),
+            training=Training(steps=1, learning_rate=0.1),
+        )
+        assert (job.spec, job.linearised_templates) == (spec, templates)
+
+
+def test_primed_models_differ_in_value_aggregation_only():
+    for name in ("A", "B", "C"):
+        (plain, read), (prime, also) = MODELS[name], MODELS[f"{name}prime"]
+        assert prime.values == "operator"
+        assert (prime.model_copy(update={"values": plain.values}), also) == (plain, read)
