@@ -141,20 +141,3 @@ def fit(
         return done, model.eval()
 
     return trained
-
-
-def of_results(name: str) -> Any:
-    """A fixture: a function of the ``results.py`` of the study whose folder holds the test."""
-
-    @pytest.fixture(scope="module", name=name)
-    def of_study(request: pytest.FixtureRequest) -> Callable[..., Any]:
-        package = __name__.rpartition(".")[0]
-        module = import_module(f"{package}.{request.path.parent.name}.results")
-        return cast(Callable[..., Any], getattr(module, name))
-
-    return of_study
-
-
-make_job = of_results("make_job")
-make_problem = of_results("make_problem")
-make_computation = of_results("make_computation")

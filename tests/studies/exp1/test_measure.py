@@ -16,11 +16,13 @@ from journeylab.studies.exp1_group_languages.settings import (
 )
 from journeylab.studies.exp1_group_languages.tasks import TASKS, UNLABELLED, label_words
 
+from .results import make_problem
+
 FEW = Evaluation(strings=60)
 
 
 @pytest.fixture
-def solved(make_problem, build):
+def solved(build):
     """A reader of S3 with exact weights."""
     problem = make_problem("orthogonal-product", "S3")
     model = build(problem)
@@ -47,7 +49,7 @@ def test_exact_weights_have_accuracy_one_and_the_gap_of_one_minus_the_ceiling(so
     assert table.loc[table["metric"] == "overflow", "value"].eq(0.0).all()
 
 
-def test_worst_mean_and_gap_are_over_the_training_lengths(make_problem, build):
+def test_worst_mean_and_gap_are_over_the_training_lengths(build):
     problem = make_problem("linear-aggregation", "A5")
     table = measure(problem.job, FEW, problem, build(problem))
     overall = table[table["n"].isna()].set_index("metric")["value"]
@@ -61,7 +63,7 @@ def test_worst_mean_and_gap_are_over_the_training_lengths(make_problem, build):
     assert overall["gap"] == pytest.approx(sum(gaps) / len(gaps))
 
 
-def test_halved_strings_are_measured_at_even_lengths_only(make_problem, build):
+def test_halved_strings_are_measured_at_even_lengths_only(build):
     problem = make_problem("toral-product", "Bbal")
     table = measure(problem.job, Evaluation(strings=20), problem, build(problem))
     lengths = table.loc[table["metric"] == "accuracy", "n"].tolist()
@@ -93,7 +95,7 @@ def test_balanced_accuracy_is_the_mean_over_classes():
     assert accuracy(TASKS["B"], ones, ones) == 1.0
 
 
-def test_overflowing_strings_are_counted_apart_from_wrong_answers(make_problem, build):
+def test_overflowing_strings_are_counted_apart_from_wrong_answers(build):
     """Every a grows the state by 10^7.6: six of them exceed single precision."""
     problem = make_problem("linear-product", "B")
     model = build(problem)

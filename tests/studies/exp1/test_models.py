@@ -8,11 +8,13 @@ from journeylab.operators import naive
 from journeylab.studies.exp1_group_languages import settings
 from journeylab.studies.exp1_group_languages.tasks import UNLABELLED
 
+from .results import make_problem
+
 ALL = torch.tensor(list(itertools.product((0, 1), repeat=7)), dtype=torch.uint8)
 
 
 @pytest.mark.parametrize("variant", list(settings.VARIANTS))
-def test_logits_equal_the_naive_recurrence(make_problem, build, variant):
+def test_logits_equal_the_naive_recurrence(build, variant):
     model = build(make_problem(variant)).double()
     with torch.no_grad():
         states = naive.chain_states(model.operators(), model.start, ALL.mT, model.inputs)
@@ -21,7 +23,7 @@ def test_logits_equal_the_naive_recurrence(make_problem, build, variant):
 
 
 @pytest.mark.parametrize("family", settings.FAMILIES)
-def test_families_have_their_defining_properties(make_problem, build, family):
+def test_families_have_their_defining_properties(build, family):
     with torch.no_grad():
         a, b = build(make_problem(f"{family}-product")).double().operators()
     identity = torch.eye(len(a), dtype=torch.float64)
@@ -35,7 +37,7 @@ def test_families_have_their_defining_properties(make_problem, build, family):
         assert (radii > 0.5).all()
 
 
-def test_the_initial_scale_multiplies_the_deviation_of_free_operators_from_i(make_problem, build):
+def test_the_initial_scale_multiplies_the_deviation_of_free_operators_from_i(build):
     operators = []
     for scale in (1.0, 2.0):
         problem = make_problem("diagonal-aggregation")
@@ -47,7 +49,7 @@ def test_the_initial_scale_multiplies_the_deviation_of_free_operators_from_i(mak
 
 
 @pytest.mark.parametrize("family", settings.COMMUTING)
-def test_only_commuting_product_states_are_functions_of_the_counts(make_problem, build, family):
+def test_only_commuting_product_states_are_functions_of_the_counts(build, family):
     counts = ALL.sum(1)
     spreads = {}
     for form in ("product", "aggregation"):
@@ -59,7 +61,7 @@ def test_only_commuting_product_states_are_functions_of_the_counts(make_problem,
 
 
 @pytest.mark.parametrize("task", settings.TASK_NAMES)
-def test_batches_repeat_are_cut_and_mask_unlabelled_prefixes(make_problem, draw_batch, task):
+def test_batches_repeat_are_cut_and_mask_unlabelled_prefixes(draw_batch, task):
     problem = make_problem("toral-product", task)
     batches = [draw_batch(problem) for _ in range(2)]
     for name, shape in (("words", (16, settings.SHORTEST)), ("labels", (16, settings.SHORTEST))):
@@ -76,7 +78,7 @@ def test_batches_repeat_are_cut_and_mask_unlabelled_prefixes(make_problem, draw_
         assert (late["labels"][~ended] >= 0).all()
 
 
-def test_string_length_grows_over_the_curriculum(make_problem):
+def test_string_length_grows_over_the_curriculum():
     problem = make_problem("toral-product", steps=1500)
     cuts = [problem.cut(step) for step in range(1, 1501)]
     assert cuts == sorted(cuts)
@@ -87,7 +89,7 @@ def test_string_length_grows_over_the_curriculum(make_problem):
     assert make_problem("toral-product", curriculum=0.0).cut(1) == settings.LONGEST
 
 
-def test_tokens_per_step_count_labelled_prefixes(make_problem, streams):
+def test_tokens_per_step_count_labelled_prefixes(streams):
     problem = make_problem("toral-product", "B", steps=200, batch=64)
     order = streams.generator("order")
     seen = [
@@ -97,7 +99,7 @@ def test_tokens_per_step_count_labelled_prefixes(make_problem, streams):
     assert problem.tokens_per_step == pytest.approx(sum(seen) / 200, rel=0.02)
 
 
-def test_loss_is_the_mean_cross_entropy_of_labelled_prefixes(make_problem, build, draw_batch):
+def test_loss_is_the_mean_cross_entropy_of_labelled_prefixes(build, draw_batch):
     problem = make_problem("orthogonal-product", "B")
     batch, model = draw_batch(problem, 12), build(problem)
     chances = model(batch["words"]).softmax(0)
@@ -111,7 +113,7 @@ def test_loss_is_the_mean_cross_entropy_of_labelled_prefixes(make_problem, build
 
 
 @pytest.mark.parametrize("variant", list(settings.VARIANTS))
-def test_training_lowers_the_loss_of_every_variant(make_problem, build, fit, variant):
+def test_training_lowers_the_loss_of_every_variant(build, fit, variant):
     problem = make_problem(variant, "S3", steps=20, evaluate_every=20)
     trained, _ = fit(problem)
     curve = trained.curve.set_index("metric")["value"]

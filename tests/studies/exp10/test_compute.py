@@ -16,6 +16,8 @@ from journeylab.studies.exp10_circuit_encoders.circuits import (
 from journeylab.studies.exp10_circuit_encoders.compute import compute, encodings, features
 from journeylab.studies.exp10_circuit_encoders.settings import Computation
 
+from .results import make_problem
+
 
 def rows(variant, draws=1):
     table = compute(Computation(computed="audit", variant=variant, draws=draws), None)
@@ -65,7 +67,7 @@ def test_rank_equals_that_of_the_whole_matrix(counted, encoder, rank):
     assert of(counted, "feature_rank", encoder) == rank
 
 
-def test_logits_are_equal_if_and_only_if_encodings_are(make_problem, build):
+def test_logits_are_equal_if_and_only_if_encodings_are(build):
     tokens = tokens_of(enumerate_circuits()[::97])
     for variant, encoder in (("sum", "documented"), ("wiring-neither", "wiring-neither")):
         model = build(make_problem(variant)).double()

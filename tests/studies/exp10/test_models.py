@@ -8,7 +8,7 @@ from journeylab.studies.exp10_circuit_encoders.measure import measure, measure_h
 from journeylab.studies.exp10_circuit_encoders.settings import Data, Evaluation
 
 from ..gathering import draw_data
-from .results import CHAINS
+from .results import CHAINS, make_problem
 
 LABELS = printed_names("exp10").labels
 
@@ -30,7 +30,7 @@ def test_splits_of_chains_have_their_shares_and_no_chain_twice():
 
 
 @pytest.mark.parametrize("variant", LABELS)
-def test_only_encoders_without_wiring_depend_on_types_alone(make_problem, build, variant):
+def test_only_encoders_without_wiring_depend_on_types_alone(build, variant):
     problem = make_problem(variant)
     model = build(problem)
     tokens = problem.test.tokens[::5]
@@ -43,14 +43,14 @@ def test_only_encoders_without_wiring_depend_on_types_alone(make_problem, build,
 
 
 @pytest.mark.parametrize("task", ["degree", "value", "digits"])
-def test_every_answer_has_a_class(make_problem, build, task):
+def test_every_answer_has_a_class(build, task):
     problem = make_problem("sum", task)
     assert 0 <= problem.table[task].min() <= problem.table[task].max() < problem.answers
     with torch.no_grad():
         assert build(problem)(problem.test.tokens[:2]).shape == (2, problem.answers)
 
 
-def test_every_epoch_shows_every_circuit_once_in_its_own_order(make_problem):
+def test_every_epoch_shows_every_circuit_once_in_its_own_order():
     problem = make_problem("sum", steps=50, rows=64)
     generator = torch.Generator()
     batches = [problem.batch(step, generator, generator) for step in range(1, 51)]
@@ -62,7 +62,7 @@ def test_every_epoch_shows_every_circuit_once_in_its_own_order(make_problem):
     assert torch.equal(again["tokens"], batches[25]["tokens"])
 
 
-def test_an_encoder_without_wiring_learns_the_rule_of_types_below_the_ceiling(make_problem, fit):
+def test_an_encoder_without_wiring_learns_the_rule_of_types_below_the_ceiling(fit):
     problem = make_problem("sum", steps=90, rows=64)
     _, model = fit(problem)
     values = measure(problem.job, Evaluation(), problem, model).set_index("metric")["value"]
@@ -80,7 +80,7 @@ def test_there_is_headroom_between_the_most_frequent_answer_and_an_accuracy_of_1
     assert measure_headroom(right, 0.3) == pytest.approx(headroom)
 
 
-def test_operations_equal_those_counted_by_hand(make_problem, build):
+def test_operations_equal_those_counted_by_hand(build):
     d, s, rows = 32, 8, 128
     block = 12 * d * d + 2 * s * d
     last = make_problem("sum")

@@ -9,6 +9,8 @@ from journeylab.studies.exp11_sabag_pooling.measure import diagonal_mass, least_
 from journeylab.studies.exp11_sabag_pooling.settings import Data, Evaluation
 from journeylab.studies.exp11_sabag_pooling.tasks import ALPHABET, SENTENCE, TARGETS, ceiling
 
+from .results import make_problem
+
 
 def test_targets_of_every_task():
     x = torch.tensor([[2, 0, 1, 0, 5]])
@@ -35,7 +37,7 @@ def test_the_ceiling_equals_an_enumeration_of_all_strings(symbols, length):
     assert ceiling("sorted", data) == ceiling("extremes", data) == 1.0
 
 
-def test_the_sentence_has_its_characters(make_problem):
+def test_the_sentence_has_its_characters():
     problem = make_problem("sabag", "sentence")
     [target] = problem.test.targets.tolist()
     assert "".join(ALPHABET[n] for n in target) == SENTENCE
@@ -43,7 +45,7 @@ def test_the_sentence_has_its_characters(make_problem):
     assert problem.train.symbols.shape == (1, 2)
 
 
-def test_unordered_outputs_use_the_better_assignment(make_problem, build):
+def test_unordered_outputs_use_the_better_assignment(build):
     problem = make_problem("sabag", "extremes")
     model = build(problem)
     batch = {"symbols": problem.test.symbols, "start": problem.test_start}
@@ -67,7 +69,7 @@ def test_unordered_outputs_use_the_better_assignment(make_problem, build):
 
 
 @pytest.mark.parametrize("variant", ["sabag", "pma", "kmeans", "mean"])
-def test_only_positions_reveal_the_order(make_problem, build, variant):
+def test_only_positions_reveal_the_order(build, variant):
     problem = make_problem(variant, "extremes")
     x = torch.tensor([[3, 7, 1, 0, 5]])
     order = [4, 2, 0, 3, 1]
@@ -80,7 +82,7 @@ def test_only_positions_reveal_the_order(make_problem, build, variant):
         assert (model(x[:, order], moved) - model(x, start)).abs().max() > 0.01
 
 
-def test_sabag_learns_order_from_positions_and_not_without(make_problem, fit):
+def test_sabag_learns_order_from_positions_and_not_without(fit):
     values = {}
     for variant in ("sabag", "sabag-positions"):
         problem = make_problem(variant, "first2", steps=300, rows=32, learning_rate=0.01)
@@ -103,7 +105,7 @@ def test_the_least_pair_has_the_nearest_weights():
     assert least_pair(weights) == pytest.approx(0.02)
 
 
-def test_metrics_of_s_exist_only_for_poolings_with_s(make_problem, build):
+def test_metrics_of_s_exist_only_for_poolings_with_s(build):
     for task, variant, there in (
         ("copy", "sabag", {"diagonal"}),
         ("copy", "pma", set()),

@@ -14,10 +14,10 @@ from journeylab.studies.exp12_native_kg_transfer.language import LETTERS, langua
 from journeylab.studies.exp12_native_kg_transfer.settings import Computation, Data
 
 from ...made import registered
-from .results import draw_world
+from .results import draw_world, make_problem
 
 
-def test_tail_objective_masks_the_tail_only(make_problem, draw_batch):
+def test_tail_objective_masks_the_tail_only(draw_batch):
     problem = make_problem("A-tail", tokens=2)
     batch = draw_batch(problem)
     hidden = batch["kg_inputs"] == problem.language.identifiers[MASK]
@@ -25,7 +25,7 @@ def test_tail_objective_masks_the_tail_only(make_problem, draw_batch):
     assert torch.equal(batch["kg_weights"].bool(), hidden)
 
 
-def test_both_readings_have_the_same_rows(make_problem, draw_batch):
+def test_both_readings_have_the_same_rows(draw_batch):
     problem, other = make_problem("A-plus-causal", tokens=4), make_problem("A", tokens=4)
     batch, masked = draw_batch(problem), draw_batch(other)
     assert all(torch.equal(batch[name], rows) for name, rows in masked.items())
@@ -33,7 +33,7 @@ def test_both_readings_have_the_same_rows(make_problem, draw_batch):
     assert torch.equal(batch["causal_targets"], batch["kg_targets"][:, 1:])
 
 
-def test_causal_reading_adds_its_mean_loss(make_problem, build, draw_batch):
+def test_causal_reading_adds_its_mean_loss(build, draw_batch):
     problem = make_problem("A-plus-causal", tokens=2, dropout=0.0)
     model = build(problem)
     batch = draw_batch(problem)

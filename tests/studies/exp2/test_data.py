@@ -31,6 +31,7 @@ from journeylab.studies.exp2_shuffled_kb.settings import Lookups, Relations
 
 from ..gathering import draw_data
 from . import results
+from .results import make_job
 
 LOOKUPS, RELATIONS = own.Lookups(task="lookup"), own.Relations(task="relations")
 
@@ -95,7 +96,7 @@ def test_a_dataset_without_a_task_is_refused():
         TypeAdapter(own.Data).validate_python({"keys": 128})
 
 
-def test_a_repository_has_the_entries_of_its_size_or_its_groups(make_job):
+def test_a_repository_has_the_entries_of_its_size_or_its_groups():
     assert [make_job(variant).entries for variant in ("rope", "tag")] == [5, 6]
 
 

@@ -9,14 +9,14 @@ from journeylab.studies.exp2_shuffled_kb.measure import measure
 from journeylab.studies.exp2_shuffled_kb.models import CUMULATIVE, Questions, all_questions
 from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Evaluation
 
-from .results import RELATIONS
+from .results import RELATIONS, make_problem
 
 ALL = [variant for variants in VARIANTS.values() for variant in variants]
 BY_SLOT = ("rope", "rope-integer", "cumulative", "cumulative-as-shipped")
 
 
 @pytest.mark.parametrize("variant", ALL)
-def test_only_slot_operators_depend_on_the_order(make_problem, build, variant):
+def test_only_slot_operators_depend_on_the_order(build, variant):
     problem = make_problem(variant)
     model = build(problem).double()
     questions = all_questions(problem.held_out)
@@ -26,7 +26,7 @@ def test_only_slot_operators_depend_on_the_order(make_problem, build, variant):
     assert change > 1e-3 if variant in BY_SLOT else change < 1e-12
 
 
-def test_rope_turns_slot_j_by_j_and_the_query_by_m(make_problem, build):
+def test_rope_turns_slot_j_by_j_and_the_query_by_m(build):
     model = build(make_problem("rope"))
     none = torch.zeros(2, 5, dtype=torch.long)
     turns = model._turns(Episodes(none, none, none), Questions(none, none, none))
@@ -36,7 +36,7 @@ def test_rope_turns_slot_j_by_j_and_the_query_by_m(make_problem, build):
     assert integer.frequencies.tolist() == list(range(8))
 
 
-def test_cumulative_angles_start_near_frequencies_and_as_shipped_near_zero(make_problem):
+def test_cumulative_angles_start_near_frequencies_and_as_shipped_near_zero():
     model, shipped = (
         make_problem(variant).build(torch.Generator().manual_seed(0)) for variant in CUMULATIVE
     )
@@ -47,7 +47,7 @@ def test_cumulative_angles_start_near_frequencies_and_as_shipped_near_zero(make_
         assert drawn.std().item() == pytest.approx(1, abs=0.15)
 
 
-def test_cumulative_angles_with_equal_steps_equal_rope(make_problem, build):
+def test_cumulative_angles_with_equal_steps_equal_rope(build):
     rope, cumulative = (build(make_problem(name)) for name in ("rope", "cumulative"))
     with torch.no_grad():
         cumulative.entry_angles[:12], cumulative.entry_angles[12:] = rope.frequencies, 0.0
@@ -61,7 +61,7 @@ def test_cumulative_angles_with_equal_steps_equal_rope(make_problem, build):
 
 
 @pytest.mark.parametrize("variant", ["position-free", "tag"])
-def test_arms_of_a_seed_share_entries_and_questions(make_problem, draw_batch, variant):
+def test_arms_of_a_seed_share_entries_and_questions(draw_batch, variant):
     first, again = (draw_batch(make_problem(variant, order)) for order in ("sorted", "shuffled"))
     assert all(
         torch.equal(first[f"question_{n}"], again[f"question_{n}"]) for n in Questions._fields
@@ -72,7 +72,7 @@ def test_arms_of_a_seed_share_entries_and_questions(make_problem, draw_batch, va
 
 
 @pytest.mark.parametrize("variant", ["rope", "operator"])
-def test_the_answer_is_the_value_of_the_questioned_entry(make_problem, draw_batch, variant):
+def test_the_answer_is_the_value_of_the_questioned_entry(draw_batch, variant):
     batch = draw_batch(make_problem(variant))
     questioned = (batch["keys"] == batch["question_keys"]) & (
         batch["relations"] == batch["question_relations"]
@@ -81,7 +81,7 @@ def test_the_answer_is_the_value_of_the_questioned_entry(make_problem, draw_batc
     assert torch.equal(batch["values"][questioned], batch["question_answers"].flatten())
 
 
-def test_only_a_tag_or_an_operator_distinguishes_entries_of_a_subject(make_problem, build):
+def test_only_a_tag_or_an_operator_distinguishes_entries_of_a_subject(build):
     none = torch.zeros(1, 3, dtype=torch.long)
     episodes = Episodes(none, torch.tensor([[0, 1, 2]]), torch.tensor([[0, 1, 2]]))
     for variant in VARIANTS["relations"]:
@@ -91,7 +91,7 @@ def test_only_a_tag_or_an_operator_distinguishes_entries_of_a_subject(make_probl
         assert distinguished == (variant != "untagged")
 
 
-def test_trained_invariant_heads_learn_and_never_flip(make_problem, fit):
+def test_trained_invariant_heads_learn_and_never_flip(fit):
     measured = {}
     for variant in ("content", "untagged", "tag", "operator"):
         problem = make_problem(variant)
@@ -115,7 +115,7 @@ class FirstSlot(nn.Module):
 
 
 @pytest.mark.parametrize("variant", ["rope", "tag"])
-def test_accuracy_and_flips_of_a_first_slot_reader_equal_those_by_hand(make_problem, variant):
+def test_accuracy_and_flips_of_a_first_slot_reader_equal_those_by_hand(variant):
     problem = make_problem(variant)
     table = measure(problem.job, Evaluation(permutations=3), problem, FirstSlot())
     generator = problem.streams.generator("permutations")
@@ -144,7 +144,7 @@ class FirstKey(nn.Module):
         return logits.expand(*questions.keys.shape, 4)
 
 
-def test_logit_changes_are_maxima_over_permutations_and_relative_to_the_spread(make_problem):
+def test_logit_changes_are_maxima_over_permutations_and_relative_to_the_spread():
     problem = make_problem("rope")
     held_out = problem.held_out
     generator = problem.streams.generator("permutations")
@@ -161,9 +161,7 @@ def test_logit_changes_are_maxima_over_permutations_and_relative_to_the_spread(m
 
 
 @pytest.mark.parametrize("order", ["sorted", "shuffled"])
-def test_a_content_head_that_leaks_slots_exceeds_the_tolerance(
-    make_problem, build, monkeypatch, order
-):
+def test_a_content_head_that_leaks_slots_exceeds_the_tolerance(build, monkeypatch, order):
     problem = make_problem("content")
     model = build(problem)
 
@@ -182,7 +180,7 @@ def test_a_content_head_that_leaks_slots_exceeds_the_tolerance(
     assert largest() > 1e-4
 
 
-def test_only_the_untagged_head_reports_the_ceiling(make_problem, build):
+def test_only_the_untagged_head_reports_the_ceiling(build):
     for variant in VARIANTS["relations"]:
         problem = make_problem(variant)
         table = measure(problem.job, Evaluation(permutations=1), problem, build(problem))

@@ -20,6 +20,8 @@ from journeylab.studies.exp6_coupling_rank.settings import (
 )
 from journeylab.studies.exp6_coupling_rank.tables import truncations
 
+from .results import make_problem
+
 
 class FixedScores(nn.Module):
     """A model of fixed scores, with several copies."""
@@ -41,7 +43,7 @@ def test_blind_ceiling_is_the_best_of_all_answers_without_the_position():
     assert blind_ceiling(truth[:1]) == 1.0
 
 
-def test_no_scores_of_rank_h_have_a_smaller_error_than_the_truncation(make_problem):
+def test_no_scores_of_rank_h_have_a_smaller_error_than_the_truncation():
     truth = make_problem("separable").scores
     energy = truth.square().sum()
     rng = torch.Generator().manual_seed(1)
@@ -53,7 +55,7 @@ def test_no_scores_of_rank_h_have_a_smaller_error_than_the_truncation(make_probl
         assert float((other - truth.flatten(1)).square().sum() / energy) >= error - 1e-12
 
 
-def test_a_model_with_the_exact_scores_has_accuracy_one(make_problem):
+def test_a_model_with_the_exact_scores_has_accuracy_one():
     problem = make_problem("journey", fit="scores")
     model = FixedScores(torch.zeros_like(problem.target), problem.target)
     table = measure(problem.job, Evaluation(), problem, model)
@@ -63,7 +65,7 @@ def test_a_model_with_the_exact_scores_has_accuracy_one(make_problem):
     assert values["parameters"] == problem.target.numel()
 
 
-def test_excess_is_relative_to_the_smallest_error_of_the_same_rank(make_problem):
+def test_excess_is_relative_to_the_smallest_error_of_the_same_rank():
     problem = make_problem("separable", fit="scores")
     scale = problem.scores.square().mean().sqrt()
     restarts = problem.job.model.restarts
@@ -81,9 +83,7 @@ def test_excess_is_relative_to_the_smallest_error_of_the_same_rank(make_problem)
 
 @pytest.mark.parametrize("fit", ["labels", "scores"])
 @pytest.mark.parametrize("variant", ["journey-learned", "separable"])
-def test_parameters_are_of_one_restart_and_only_scores_have_errors(
-    make_problem, build, variant, fit
-):
+def test_parameters_are_of_one_restart_and_only_scores_have_errors(build, variant, fit):
     problem = make_problem(variant, fit=fit)
     model = build(problem)
     table = measure(problem.job, Evaluation(), problem, model)
@@ -95,7 +95,7 @@ def test_parameters_are_of_one_restart_and_only_scores_have_errors(
 
 
 @pytest.mark.parametrize("variant", ["journey-learned", "separable"])
-def test_the_restart_with_the_smallest_training_loss_is_measured(make_problem, variant):
+def test_the_restart_with_the_smallest_training_loss_is_measured(variant):
     problem = make_problem(variant)
     worst, best = -4.0 * problem.target, 500.0 * problem.target
     groups = len(HEADS) if variant == "separable" else 1

@@ -18,19 +18,21 @@ from journeylab.studies.exp6_coupling_rank.models import Journey, journey_parame
 from journeylab.studies.exp6_coupling_rank.settings import HEADS, Data, TableSizes
 from journeylab.studies.exp6_coupling_rank.tables import truncations
 
+from .results import make_problem
+
 
 def rank(scores):
     return int(torch.linalg.matrix_rank(scores.double().flatten(1), rtol=1e-5))
 
 
 @pytest.mark.parametrize("operators", ["toral", "orthogonal"])
-def test_a_journey_head_has_rank_d(make_problem, build, operators):
+def test_a_journey_head_has_rank_d(build, operators):
     problem = make_problem("journey", operators=operators)
     assert rank(build(problem)()[0]) == 8
 
 
 @pytest.mark.parametrize("operators", ["toral", "orthogonal"])
-def test_a_journey_head_can_represent_the_teacher(make_problem, operators):
+def test_a_journey_head_can_represent_the_teacher(operators):
     problem = make_problem("journey", operators=operators)
     data, generator = problem.job.data, torch.Generator().manual_seed(0)
     sizes = TableSizes(positions=data.positions, roles=data.roles, entities=data.entities)
@@ -49,13 +51,13 @@ def test_a_journey_head_can_represent_the_teacher(make_problem, operators):
     torch.testing.assert_close(head()[0].double(), problem.scores, atol=1e-4, rtol=1e-4)
 
 
-def test_h_separable_heads_have_rank_h(make_problem, build):
+def test_h_separable_heads_have_rank_h(build):
     copies = build(make_problem("separable"))()
     for heads, restarts in zip(HEADS, copies.unflatten(0, (len(HEADS), -1)), strict=True):
         assert [rank(scores) for scores in restarts] == [heads, heads]
 
 
-def test_additive_scores_have_no_interaction_of_position_and_role(make_problem, build):
+def test_additive_scores_have_no_interaction_of_position_and_role(build):
     """For every entity, S[t, s] − S[t, 0] − S[0, s] + S[0, 0] = 0; S depends on t and on s."""
     scores = build(make_problem("additive"))()
     by_position, by_role = (scores - scores.narrow(axis, 0, 1) for axis in (1, 2))
@@ -64,14 +66,14 @@ def test_additive_scores_have_no_interaction_of_position_and_role(make_problem, 
     assert by_role.abs().max() > 0.1
 
 
-def test_additive_heads_of_fewer_tables_hold_every_sum(make_problem, build):
+def test_additive_heads_of_fewer_tables_hold_every_sum(build):
     model = build(make_problem("additive"))
     *_, (first, second) = model.tables()
     merged = [x.sum(1, keepdim=True) for x in (first, second)]
     torch.testing.assert_close(model.form.join(*merged), model()[-len(first) :])
 
 
-def test_additive_outputs_are_the_mean_of_separate_softmaxes(make_problem, build):
+def test_additive_outputs_are_the_mean_of_separate_softmaxes(build):
     model = build(make_problem("additive-outputs"))
     scores = model()
     torch.testing.assert_close(scores.exp().sum(-1), torch.ones(scores.shape[:-1]))
@@ -81,7 +83,7 @@ def test_additive_outputs_are_the_mean_of_separate_softmaxes(make_problem, build
 
 
 @pytest.mark.parametrize("operators", ["toral", "orthogonal"])
-def test_matched_heads_use_the_journeys_parameter_budget(make_problem, build, operators):
+def test_matched_heads_use_the_journeys_parameter_budget(build, operators):
     journey = build(make_problem("journey-learned", operators=operators))
     problem = make_problem("separable-matched", operators=operators)
     allowed = sum(p.numel() for p in journey.parameters()) // problem.job.model.restarts
@@ -90,7 +92,7 @@ def test_matched_heads_use_the_journeys_parameter_budget(make_problem, build, op
     assert size <= allowed < size + size // matched_heads(problem.job)
 
 
-def test_the_loss_of_labels_is_the_mean_over_queries(make_problem, build):
+def test_the_loss_of_labels_is_the_mean_over_queries(build):
     problem = make_problem("separable")
     model = build(problem)
     rows = problem.table[problem.table["kind"] == "query"]
@@ -99,7 +101,7 @@ def test_the_loss_of_labels_is_the_mean_over_queries(make_problem, build):
     torch.testing.assert_close(problem.loss(model, {"target": problem.target}), expected)
 
 
-def test_copies_have_independent_gradients(make_problem, build):
+def test_copies_have_independent_gradients(build):
     problem = make_problem("journey-learned")
     model = build(problem)
     problem.loss(model, {"target": problem.target}).backward()
@@ -110,7 +112,7 @@ def test_copies_have_independent_gradients(make_problem, build):
     torch.testing.assert_close(model.query.grad[0], before)
 
 
-def test_separable_heads_learn_the_smallest_error_of_their_rank(make_problem, fit):
+def test_separable_heads_learn_the_smallest_error_of_their_rank(fit):
     problem = make_problem("separable", fit="scores", steps=400)
     trained, _ = fit(problem)
     reached = trained.curve[trained.curve["step"] == 400].set_index("metric")["value"]

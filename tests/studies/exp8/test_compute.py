@@ -10,9 +10,11 @@ from journeylab.studies.exp8_value_embeddings.models import predict
 from journeylab.studies.exp8_value_embeddings.settings import VARIANTS, WIDTHS
 from journeylab.training import train
 
+from .results import make_computation, make_problem
+
 
 @pytest.fixture(scope="module")
-def certificates(make_computation):
+def certificates():
     return compute(make_computation("certificates", draws=2), None)
 
 
@@ -47,7 +49,7 @@ def test_waves_complete_no_cycle_and_chance_decreases_with_width(certificates):
     assert chances.is_monotonic_decreasing
 
 
-def test_every_draw_of_every_embedding_has_its_geometry(make_computation):
+def test_every_draw_of_every_embedding_has_its_geometry():
     table = compute(make_computation("geometry", draws=2), None)
     assert set(table["embedding"]) == set(VARIANTS)
     cosines = table[table["metric"] == "untrained_cosine"].set_index(["embedding", "pair", "draw"])
@@ -95,9 +97,7 @@ def test_the_plateau_of_a_model_that_has_not_begun_to_learn_is_not_smooth():
 
 
 @pytest.mark.parametrize("attention", ["axial", "full"])
-def test_recorded_training_equals_the_training_of_the_run(
-    make_computation, make_problem, build, tmp_path, attention
-):
+def test_recorded_training_equals_the_training_of_the_run(build, tmp_path, attention):
     job = make_computation("learning", "hybrid50", steps=30, attention=attention)
     table = compute(job, Streams("exp8", 1000))
     problem = make_problem("hybrid50", attention, steps=30)

@@ -19,6 +19,8 @@ from journeylab.studies.exp8_value_embeddings.measure import anchors, measure
 from journeylab.studies.exp8_value_embeddings.models import Recursion
 from journeylab.studies.exp8_value_embeddings.settings import HELD_OUT, Evaluation
 
+from .results import make_problem
+
 METRICS = printed_names("exp8").metrics
 
 
@@ -34,7 +36,7 @@ def values_of(problem, model):
     return table, table.set_index(["metric", "test", "decoder"])["value"].sort_index()
 
 
-def test_hungarian_decoding_of_negative_costs_is_optimal(make_problem):
+def test_hungarian_decoding_of_negative_costs_is_optimal():
     problem = make_problem("scalar")
     _, values = values_of(problem, NegativeCosts(problem.job, torch.Generator().manual_seed(0)))
     for test in ("iid", "close", "held-out", "shifted"):
@@ -45,7 +47,7 @@ def test_hungarian_decoding_of_negative_costs_is_optimal(make_problem):
     assert ("gap", "shifted", "token") not in values.index  # no valid answer, no gap
 
 
-def test_optimal_answers_are_valid_and_only_tables_have_a_learned_order(make_problem, build):
+def test_optimal_answers_are_valid_and_only_tables_have_a_learned_order(build):
     for variant in ("discrete", "hybrid25"):
         problem = make_problem(variant)
         table, values = values_of(problem, build(problem))
@@ -56,7 +58,7 @@ def test_optimal_answers_are_valid_and_only_tables_have_a_learned_order(make_pro
         assert ("learned_order" in set(table["metric"])) == (variant == "hybrid25")
 
 
-def test_order_ignores_costs_that_do_not_occur_in_training(make_problem, build):
+def test_order_ignores_costs_that_do_not_occur_in_training(build):
     problem = make_problem("discrete")
     model = build(problem)
     angles = torch.arange(151) * 0.02
@@ -75,7 +77,7 @@ def test_order_ignores_costs_that_do_not_occur_in_training(make_problem, build):
     )
 
 
-def test_order_change_reveals_an_order_that_the_table_hides(make_problem, build):
+def test_order_change_reveals_an_order_that_the_table_hides(build):
     problem = make_problem("discrete")
     model = build(problem)
     table, _ = values_of(problem, model)
@@ -89,7 +91,7 @@ def test_order_change_reveals_an_order_that_the_table_hides(make_problem, build)
     assert values["order_change"].item() == pytest.approx(1.0, abs=1e-3)
 
 
-def test_permuted_labels_have_the_same_instances_and_their_own_order(make_problem, build):
+def test_permuted_labels_have_the_same_instances_and_their_own_order(build):
     plain, control = make_problem("discrete"), make_problem("discrete", labels="permuted")
     own, other = plain.select("train"), control.select("train")
     np.testing.assert_array_equal(own.costs, other.costs)

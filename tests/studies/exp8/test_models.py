@@ -18,6 +18,7 @@ from journeylab.studies.exp8_value_embeddings.models import Recursion, embed, pr
 from journeylab.studies.exp8_value_embeddings.settings import HELD_OUT, VARIANTS, Data, Model
 
 from ...tensors import encoder_layer
+from .results import make_job, make_problem
 
 
 def shown(rows=4, n=3, seed=0):
@@ -25,7 +26,7 @@ def shown(rows=4, n=3, seed=0):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_embedding_has_vectors_of_length_one(make_problem, build, variant):
+def test_every_embedding_has_vectors_of_length_one(build, variant):
     model = build(make_problem(variant))
     costs = torch.arange(1, 101)
     assert rms(model.embedding(costs)).item() == pytest.approx(1.0, abs=1e-5)
@@ -48,7 +49,7 @@ def test_the_initial_scale_is_that_of_all_vectors_and_of_a_hybrid_that_of_its_ta
 
 
 @pytest.mark.parametrize("attention", ["full", "axial"])
-def test_the_block_equals_the_post_norm_encoder_layer_of_torch(make_job, attention):
+def test_the_block_equals_the_post_norm_encoder_layer_of_torch(attention):
     ours = Recursion(make_job("discrete", attention), torch.Generator().manual_seed(0)).block
     heads = ours.heads
     theirs = encoder_layer(ours, heads, norm_first=False)
@@ -62,9 +63,7 @@ def test_the_block_equals_the_post_norm_encoder_layer_of_torch(make_job, attenti
 
 
 @pytest.mark.parametrize("cycles", [1, 2])
-def test_the_recursion_follows_its_equations_with_gradients_in_the_last_cycle_only(
-    make_problem, build, cycles
-):
+def test_the_recursion_follows_its_equations_with_gradients_in_the_last_cycle_only(build, cycles):
     model = build(make_problem("discrete", cycles=cycles)).double()
     x = model.table()[shown()].flatten(1, 2)
     y, z = model.answer.expand_as(x), model.latent.expand_as(x)
@@ -89,7 +88,7 @@ def test_the_recursion_follows_its_equations_with_gradients_in_the_last_cycle_on
         torch.testing.assert_close(gradient, other)
 
 
-def test_the_loss_is_the_mean_over_cells_and_supervisions(make_problem, build):
+def test_the_loss_is_the_mean_over_cells_and_supervisions(build):
     problem = make_problem()
     model = build(problem)
     batch = problem.batch(1, torch.Generator().manual_seed(0), torch.Generator())
@@ -102,13 +101,13 @@ def test_the_loss_is_the_mean_over_cells_and_supervisions(make_problem, build):
     assert math.isfinite(problem.flops_per_step(model))
 
 
-def test_a_model_learns_to_assign(make_problem, fit):
+def test_a_model_learns_to_assign(fit):
     trained, _ = fit(make_problem("thermometer", steps=80))
     [reached] = trained.curve[trained.curve["metric"] == "optimal_hungarian"]["value"]
     assert reached > 0.5  # a random permutation of 3 is optimal with probability 1/6
 
 
-def test_rows_of_unseen_costs_stay_as_drawn(make_problem, build, fit):
+def test_rows_of_unseen_costs_stay_as_drawn(build, fit):
     problem = make_problem("discrete", steps=80)
     trained, _ = fit(problem)
     table = "embedding.inner.table"
@@ -117,7 +116,7 @@ def test_rows_of_unseen_costs_stay_as_drawn(make_problem, build, fit):
     assert moved[[value for value in range(1, 101) if value not in HELD_OUT]].all()
 
 
-def test_answers_do_not_depend_on_the_batch(make_problem, build):
+def test_answers_do_not_depend_on_the_batch(build):
     model, instances = build(make_problem(test=130)), make_problem(test=130).select("iid")
     whole = torch.from_numpy(predict(model, instances.shown))
     with torch.no_grad():
