@@ -15,18 +15,13 @@ LABELS = printed_names("exp10").labels
 BLIND = ("sum", "one-hot")
 
 
-def test_splits_have_every_circuit_once():
-    table = draw_data("exp10", Data(), "all")
-    assert table["split"].value_counts().to_dict() == {"train": 5760, "test": 1440}
-    assert not table.drop(columns="split").duplicated().any()
-    assert set(table["degree"]) == {0, 1, 2, 3, 4, 5, 6, 8}
-
-
-def test_splits_of_chains_have_their_shares_and_no_chain_twice():
-    table = draw_data("exp10", CHAINS, "chains")
-    assert table["split"].value_counts().to_dict() == {"train": 1613, "test": 4032}
-    assert not table.drop(columns="split").duplicated().any()
-    assert (circuits_of(table)[..., 2] == [2, 3, 4, 5, 6]).all()
+def test_splits_have_their_shares_and_no_circuit_twice():
+    every, chains = draw_data("exp10", Data(), "all"), draw_data("exp10", CHAINS, "chains")
+    for table, train, test in ((every, 5760, 1440), (chains, 1613, 4032)):
+        assert table["split"].value_counts().to_dict() == {"train": train, "test": test}
+        assert not table.drop(columns="split").duplicated().any()
+    assert set(every["degree"]) == {0, 1, 2, 3, 4, 5, 6, 8}
+    assert (circuits_of(chains)[..., 2] == [2, 3, 4, 5, 6]).all()
 
 
 @pytest.mark.parametrize("variant", LABELS)

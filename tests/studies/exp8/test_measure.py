@@ -22,6 +22,8 @@ from journeylab.studies.exp8_value_embeddings.settings import HELD_OUT, Evaluati
 from .results import make_problem
 
 METRICS = printed_names("exp8").metrics
+ARC = torch.stack(((0.02 * torch.arange(151)).cos(), (0.02 * torch.arange(151)).sin()), -1)
+"""A vector for each cost; their similarities fall with the distance of costs."""
 
 
 class NegativeCosts(Recursion):
@@ -34,6 +36,14 @@ class NegativeCosts(Recursion):
 def values_of(problem, model):
     table = measure(problem.job, Evaluation(), problem, model)
     return table, table.set_index(["metric", "test", "decoder"])["value"].sort_index()
+
+
+def put_on_arc(model, costs):
+    """Let the vectors of these costs be on the arc, and those of the others random."""
+    table = model.embedding.inner.table
+    with torch.no_grad():
+        table.normal_()
+        table[costs] = torch.nn.functional.pad(ARC[costs], (0, 14))
 
 
 def test_hungarian_decoding_of_negative_costs_is_optimal():
@@ -61,12 +71,7 @@ def test_optimal_answers_are_valid_and_only_tables_have_a_learned_order(build):
 def test_order_ignores_costs_that_do_not_occur_in_training(build):
     problem = make_problem("discrete")
     model = build(problem)
-    angles = torch.arange(151) * 0.02
-    with torch.no_grad():
-        table = model.embedding.inner.table
-        table.zero_()
-        table[:, 0], table[:, 1] = angles.cos(), angles.sin()
-        table[list(HELD_OUT)] = torch.randn(len(HELD_OUT), 16)
+    put_on_arc(model, np.setdiff1d(np.arange(151), HELD_OUT))
     rows, _ = values_of(problem, model)
     stages = rows[rows["metric"] == "order"].set_index("stage")["value"]
     assert stages["trained"] == pytest.approx(1.0, abs=1e-4)
@@ -83,8 +88,7 @@ def test_order_change_reveals_an_order_that_the_table_hides(build):
     table, _ = values_of(problem, model)
     assert "order_change" not in set(table["metric"])  # nothing was added
     with torch.no_grad():
-        angles = torch.arange(151) * 0.02
-        model.embedding.inner.table[:, :2] += 0.1 * torch.stack((angles.cos(), angles.sin()), -1)
+        model.embedding.inner.table[:, :2] += 0.1 * ARC
     table, _ = values_of(problem, model)
     values = table.set_index(["metric", "stage"])["value"]
     assert values["order", "trained"] < 0.2
@@ -98,12 +102,7 @@ def test_permuted_labels_have_the_same_instances_and_their_own_order(build):
     shown = np.unique(other.shown)
     assert set(shown) != set(np.unique(own.shown))
     model = build(control)
-    angles = torch.arange(151) * 0.02
-    with torch.no_grad():
-        drawn = model.embedding.inner.table
-        drawn.zero_()
-        drawn[shown, 0], drawn[shown, 1] = angles.cos()[shown], angles.sin()[shown]
-        drawn[np.setdiff1d(np.arange(151), shown)] = torch.randn(151 - len(shown), 16)
+    put_on_arc(model, shown)
     table, _ = values_of(control, model)
     stages = table[table["metric"] == "order"].set_index("stage")["value"]
     assert stages["trained"] == pytest.approx(1.0, abs=1e-4)
