@@ -76,12 +76,15 @@ def test_sinusoids_equal_their_formula():
         sinusoids(3, 7)
 
 
+def transformer(fields=WIRED, **options):
+    encoder = SummedFields(8, fields, generator=generator())
+    sizes = {"nodes": 6, "answers": 3, "heads": 2}
+    return CircuitTransformer(encoder, **sizes, generator=generator(1), **options)
+
+
 @pytest.mark.parametrize("head", ["last", "mean", "attention", "token"])
 def test_padding_changes_logits_only_if_not_masked(head):
-    encoder = SummedFields(8, WIRED, generator=generator())
-    model = CircuitTransformer(
-        encoder, nodes=6, answers=3, head=head, heads=2, generator=generator(1)
-    ).double()
+    model = transformer(head=head).double()
     padded = pad(TOKENS, (0, 0, 0, 2))
     torch.testing.assert_close(model(padded), model(TOKENS), rtol=0, atol=1e-12)
     model.masked = False
@@ -90,13 +93,10 @@ def test_padding_changes_logits_only_if_not_masked(head):
 
 @pytest.mark.parametrize("head", ["last", "mean", "attention"])
 def test_a_head_reads_its_mean_over_nodes(head):
-    encoder = SummedFields(8, WIRED, generator=generator())
-    model = CircuitTransformer(
-        encoder, nodes=6, answers=3, head=head, heads=2, generator=generator(1)
-    ).double()
+    model = transformer(head=head).double()
     if head == "attention":
         torch.nn.init.normal_(model.query, std=3.0, generator=generator(2))
-    x = encoder(TOKENS) + model.positions[:4]
+    x = model.encoder(TOKENS) + model.positions[:4]
     for block in model.blocks:
         x = block(x)
     x = model.norm(x)
@@ -113,10 +113,7 @@ def test_order_of_nodes_is_invisible_without_positions_and_indices():
     fields = tuple(field for field in WIRED if field != "node")
     exchanged = TOKENS[:, [1, 0, 2, 3]]
     for positions, equal in (("none", True), ("sinusoidal", False), ("learned", False)):
-        encoder = SummedFields(8, fields, generator=generator())
-        model = CircuitTransformer(
-            encoder, nodes=4, answers=3, positions=positions, heads=2, generator=generator(1)
-        )
+        model = transformer(fields, positions=positions)
         assert torch.allclose(model(TOKENS), model(exchanged), atol=1e-6) == equal
 
 

@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from slurm_cluster import Cluster, make_folder, missing
 
+from .. import made
+from ..made import Value
 from ..workflow.conftest import TINY_TRAINING, Copy, copy_project
 
 PROFILE = "profiles/slurm/config.yaml"
@@ -52,6 +54,16 @@ class Submitting:
         for job in self.cluster.jobs():
             if job["JobState"] in ("PENDING", "RUNNING"):
                 self.cluster.run("scancel", job["JobId"])
+
+    def wait_for(self, read: Callable[[], Value]) -> Value:
+        """Wait until `read` returns a true value while snakemake runs; return that value."""
+
+        def found() -> Value:
+            value = read()
+            assert value or self.started[-1].poll() is None, f"it ended too early:\n{self.output}"
+            return value
+
+        return made.wait_for(found, 300.0)
 
     @property
     def output(self) -> str:

@@ -2,9 +2,8 @@
 
 import os
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from slurm_cluster import NODES, Cluster, end
 from journeylab.records.files import read_json
 
 from .. import made
-from ..made import Value
 from ..workflow.conftest import Copy
 from ..workflow.test_looks import SEEDS as PLANTED_SEEDS
 from ..workflow.test_looks import STATES, STUDY, plant, seeds_of, states
@@ -28,22 +26,10 @@ COMPUTED = "results/exp7/algebra/slots/once/run.json"
 SUBMITTED = ("train", "compute", "measure")
 
 
-def wait_for(read: Callable[[], Value], process: subprocess.Popen[str], output: Path) -> Value:
-    """Wait until `read` returns a true value while a process runs; return that value."""
-
-    def found() -> Value:
-        value = read()
-        assert value or process.poll() is None, f"it ended too early:\n{output.read_text()}"
-        return value
-
-    return made.wait_for(found, 300.0)
-
-
-def hold(work: Submitting, process: subprocess.Popen[str], run: str) -> tuple[str, int]:
+def hold(work: Submitting, run: str) -> tuple[str, int]:
     """Stop a training run after its first checkpoint; return its SLURM job and its process."""
-    output = work.copy.path / "output"
     folder = work.copy.path / f"results/exp7/{run}/{SEEDS}"
-    wait_for(lambda: list(folder.glob("seed*.checkpoint")), process, output)
+    work.wait_for(lambda: list(folder.glob("seed*.checkpoint")))
     job = work.attempts("train", run)[-1]["JobId"]
     [training] = [pid for pid in work.cluster.processes(job=job) if is_training(pid)]
     os.kill(training, signal.SIGSTOP)
@@ -64,9 +50,9 @@ def test_cancelled_and_timed_out_runs_resume_and_equal_local_runs(
     local: Copy, submitting: Submitting
 ) -> None:
     process = submitting.start("reports/exp7.pdf")
-    cancelled, _ = hold(submitting, process, "characters/A")
+    cancelled, _ = hold(submitting, "characters/A")
     submitting.cluster.run("scancel", cancelled)
-    late, _ = hold(submitting, process, "characters/Aprime")
+    late, _ = hold(submitting, "characters/Aprime")
     submitting.cluster.run("scontrol", "update", f"JobId={late}", "TimeLimit=1")
     assert process.wait(timeout=600) == 0, submitting.output
 
@@ -105,7 +91,7 @@ def test_a_run_on_a_dead_node_moves_with_its_gpu(local: Copy, submitting: Submit
     submitting.copy.edit(PROFILE, lambda text: text.replace(commented, asked))
     target = f"results/exp7/characters/A/{SEEDS}/run.json"
     process = submitting.start(target)
-    job, training = hold(submitting, process, "characters/A")
+    job, training = hold(submitting, "characters/A")
     assert environment_of(training)["CUDA_VISIBLE_DEVICES"] == "0"
     [known] = submitting.attempts("train")
     assert "gres:gpu:1" in known["TresPerJob"]
@@ -126,12 +112,11 @@ def test_a_run_on_a_dead_node_moves_with_its_gpu(local: Copy, submitting: Submit
 
 
 @contextmanager
-def away(work: Submitting, daemon: str, process: subprocess.Popen[str]) -> Iterator[None]:
+def away(work: Submitting, daemon: str) -> Iterator[None]:
     """End a daemon until the workflow says that SLURM does not answer; start it again."""
     end(work.cluster.pid(daemon), daemon)
     try:
-        output = work.copy.path / "output"
-        wait_for(lambda: "SLURM does not answer since" in work.output, process, output)
+        work.wait_for(lambda: "SLURM does not answer since" in work.output)
         yield
     finally:
         work.cluster.restart(daemon)
@@ -140,8 +125,8 @@ def away(work: Submitting, daemon: str, process: subprocess.Popen[str]) -> Itera
 def test_sacct_works_with_accounting_that_is_away_meanwhile(submitting: Submitting) -> None:
     submitting.copy.edit(PROFILE, lambda text: text.replace("command: squeue", "command: sacct"))
     process = submitting.start(COMPUTED)
-    wait_for(lambda: submitting.attempts("compute"), process, submitting.copy.path / "output")
-    with away(submitting, "slurmdbd", process):
+    submitting.wait_for(lambda: submitting.attempts("compute"))
+    with away(submitting, "slurmdbd"):
         pass
     assert process.wait(timeout=600) == 0, submitting.output
     assert "SLURM answers again" in submitting.output
@@ -156,11 +141,10 @@ def test_sacct_works_with_accounting_that_is_away_meanwhile(submitting: Submitti
 def test_an_outage_ends_no_workflow_and_a_signal_does(local: Copy, submitting: Submitting) -> None:
     target = f"results/exp7/characters/A/{SEEDS}/run.json"
     process = submitting.start(target)
-    job, training = hold(submitting, process, "characters/A")
-    with away(submitting, "munged", process):
+    job, training = hold(submitting, "characters/A")
+    with away(submitting, "munged"):
         pass
-    output = submitting.copy.path / "output"
-    wait_for(lambda: "SLURM answers again" in submitting.output, process, output)
+    submitting.wait_for(lambda: "SLURM answers again" in submitting.output)
 
     controller = submitting.cluster.pid("slurmctld")
     os.kill(controller, signal.SIGSTOP)
@@ -185,9 +169,8 @@ def test_an_outage_ends_no_workflow_and_a_signal_does(local: Copy, submitting: S
 def test_a_workflow_that_ends_in_an_outage_names_its_jobs(how: str, submitting: Submitting) -> None:
     attempts = "3" if how == "limit" else "60"
     process = submitting.start("--slurm-status-attempts", attempts, "--", COMPUTED)
-    output = submitting.copy.path / "output"
-    [job] = wait_for(lambda: submitting.attempts("compute"), process, output)
-    with away(submitting, "slurmctld", process):
+    [job] = submitting.wait_for(lambda: submitting.attempts("compute"))
+    with away(submitting, "slurmctld"):
         if how == "Ctrl-C":
             process.send_signal(signal.SIGINT)
         assert process.wait(timeout=10 if how == "Ctrl-C" else 60) != 0
@@ -229,8 +212,7 @@ def test_a_held_job_is_named_and_goes_on_when_it_is_released(submitting: Submitt
         folder.touch()
     try:
         process = submitting.start(COMPUTED)
-        output = submitting.copy.path / "output"
-        wait_for(lambda: "SLURM holds job" in submitting.output, process, output)
+        submitting.wait_for(lambda: "SLURM holds job" in submitting.output)
     finally:
         for folder in folders:
             folder.unlink()
@@ -247,8 +229,7 @@ def test_jobs_that_wait_for_drained_nodes_say_so_once_and_go_on(submitting: Subm
     cluster.run("scontrol", "update", nodes, "state=drain", "reason=a test")
     try:
         process = submitting.start(COMPUTED)
-        output = submitting.copy.path / "output"
-        wait_for(lambda: "sinfo -R says why" in submitting.output, process, output)
+        submitting.wait_for(lambda: "sinfo -R says why" in submitting.output)
         time.sleep(5)
     finally:
         cluster.run("scontrol", "update", nodes, "state=resume")

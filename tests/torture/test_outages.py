@@ -17,7 +17,6 @@ import pytest
 from slurm_cluster import Cluster, end
 
 from ..slurm.conftest import PROFILE, Submitting, cluster  # noqa: F401
-from ..slurm.test_slurm import wait_for
 from ..workflow.conftest import Copy
 from .conftest import STUDY, cases, hashes, make_study, sweep, torture
 
@@ -64,7 +63,7 @@ def test_an_outage_loses_no_job(
     try:
         process = work.start(TARGET)
         number = random.Random(f"{daemon} {status}").randrange(1, 18)
-        wait_for(lambda: len(work.jobs) >= number, process, copy.path / "output")
+        work.wait_for(lambda: len(work.jobs) >= number)
         end(cluster.pid(daemon), daemon)
         try:
             time.sleep(SECONDS)

@@ -28,7 +28,7 @@ from journeylab.studies.exp4_operator_recovery.transport import (
     transports,
 )
 
-from ...tensors import assert_equal
+from ...tensors import assert_equal, draw
 
 D, COUNT = 8, 12
 
@@ -242,12 +242,8 @@ def test_random_operators_are_not_recovered():
 LENGTH, D, ROWS = 24, 4, 2
 
 
-def draw(*shape, seed=0):
-    return torch.randn(*shape, generator=Generator().manual_seed(seed), dtype=torch.float64)
-
-
 def operators(count, seed=1):
-    return torch.eye(D, dtype=torch.float64) + 0.2 * draw(count, D, D, seed=seed)
+    return torch.eye(D, dtype=torch.float64) + 0.2 * draw(seed, count, D, D)
 
 
 def between(chain, j, i):
@@ -281,12 +277,12 @@ def test_attention_and_its_gradients_equal_the_definition(count):
     def in_blocks(q, k, v, chain):
         return attend(q, k, v, transports(chain, LENGTH))
 
-    inputs = [*draw(3, ROWS, LENGTH, D), operators(count)]
+    inputs = [*draw(0, 3, ROWS, LENGTH, D), operators(count)]
     assert_equal(in_blocks, attend_by_definition, inputs, 1e-7)
 
 
 def test_a_block_diagonal_rotation_is_rope_with_value_transport():
-    q, k, v = draw(3, LENGTH, D)
+    q, k, v = draw(0, 3, LENGTH, D)
     frequencies = standard_frequencies(D).double()
     mask = torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
     angles = rotary_angles(torch.arange(LENGTH), frequencies)
