@@ -138,15 +138,12 @@ def test_every_judged_model_has_a_gate():
             assert gated == {cell.run for cell in cells(claim.terms)}, claim.id
 
 
-def store_unrotated(model, entries, *rest, **more):
-    """Keys are stored without rotation."""
-    return STORE(model, entries._replace(angles=entries.angles * 0.0), *rest, **more)
-
-
-STORE = exp12.store
-
-
 def test_unrotated_keys_exceed_the_tolerance(monkeypatch: pytest.MonkeyPatch):
+    store = exp12.store
+
+    def store_unrotated(model, entries, *rest, **more):
+        return store(model, entries._replace(angles=entries.angles * 0.0), *rest, **more)
+
     monkeypatch.setattr(exp12, "store", store_unrotated)
     assert min(check("cache")["cache_error"]) > 1e-3
 

@@ -1,13 +1,31 @@
+"""Heads and their measurements, and what is computed without training."""
+
+from fractions import Fraction
+from math import cos, sqrt, tanh
+
 import pytest
 import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
-from journeylab.studies.exp2_shuffled_kb.anchors import untagged_ceiling
+from journeylab.studies.exp2_shuffled_kb import compute as module
+from journeylab.studies.exp2_shuffled_kb.anchors import expected_multiplicity, untagged_ceiling
+from journeylab.studies.exp2_shuffled_kb.compute import compute, witness_change
 from journeylab.studies.exp2_shuffled_kb.data import Episodes, arrange, permute
 from journeylab.studies.exp2_shuffled_kb.measure import measure
-from journeylab.studies.exp2_shuffled_kb.models import CUMULATIVE, Questions, all_questions
-from journeylab.studies.exp2_shuffled_kb.settings import VARIANTS, Evaluation
+from journeylab.studies.exp2_shuffled_kb.models import (
+    CUMULATIVE,
+    Questions,
+    Retriever,
+    all_questions,
+)
+from journeylab.studies.exp2_shuffled_kb.settings import (
+    VARIANTS,
+    Computation,
+    Evaluation,
+    Lookups,
+    Model,
+)
 
 from .results import RELATIONS, make_problem
 
@@ -160,6 +178,18 @@ def test_logit_changes_are_maxima_over_permutations_and_relative_to_the_spread()
         assert values["relative_logit_change"] == pytest.approx(max(changes) / spread)
 
 
+def leak(monkeypatch):
+    """Turn keys by a place in a thousand: far less than RoPE, and still seen in any precision."""
+    turns = Retriever._turns
+
+    def leaking(self, episodes, questions):
+        places = 1e-3 * torch.arange(episodes.keys.shape[1])[None, :, None]
+        places = places.expand(1, -1, len(self.frequencies)).to(self.frequencies)
+        return turns(self, episodes, questions)._replace(places=places)
+
+    monkeypatch.setattr(Retriever, "_turns", leaking)
+
+
 @pytest.mark.parametrize("order", ["sorted", "shuffled"])
 def test_a_content_head_that_leaks_slots_exceeds_the_tolerance(build, monkeypatch, order):
     problem = make_problem("content")
@@ -170,13 +200,7 @@ def test_a_content_head_that_leaks_slots_exceeds_the_tolerance(build, monkeypatc
         return table.set_index(["metric", "order"])["value"]["max_logit_change", order]
 
     assert largest() <= 1e-4
-    turns = model._turns
-
-    def leaking(episodes, questions):
-        places = 1e-3 * torch.arange(episodes.keys.shape[1])[None, :, None].expand(1, -1, 8)
-        return turns(episodes, questions)._replace(places=places)
-
-    monkeypatch.setattr(model, "_turns", leaking)
+    leak(monkeypatch)
     assert largest() > 1e-4
 
 
@@ -186,3 +210,52 @@ def test_only_the_untagged_head_reports_the_ceiling(build):
         table = measure(problem.job, Evaluation(permutations=1), problem, build(problem))
         ceiling = table.loc[table["metric"] == "ceiling", "value"].tolist()
         assert ceiling == ([float(untagged_ceiling(RELATIONS))] if variant == "untagged" else [])
+
+
+DATA = Lookups(task="lookup", sizes=(20, 50))
+SCALE = 64 / sqrt(32)
+OMEGA = 10000 ** (-2 / 32)
+
+
+def job(check: str, variant: str) -> Computation:
+    return Computation(computed=check, variant=variant, draws=2, data=DATA, model=Model())
+
+
+@pytest.mark.parametrize(
+    ("variant", "expected"),
+    [
+        ("position-free", 0.0),
+        ("content", 0.0),
+        ("rope", tanh(SCALE * (cos(OMEGA) - cos(2 * OMEGA)) / 2)),
+        ("rope-integer", tanh(SCALE * (cos(1) - cos(2)) / 2)),
+        ("cumulative", tanh(SCALE * (1 - cos(1)) / 2)),
+        ("cumulative-as-shipped", tanh(SCALE * (1 - cos(1)) / 2)),
+    ],
+)
+def test_witness_change_equals_its_closed_form(variant: str, expected: float):
+    assert witness_change(job("witness", variant)) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-12), ("float32", 1e-4)])
+def test_a_content_operator_that_leaks_slots_exceeds_the_tolerance(
+    monkeypatch, precision, tolerance
+):
+    leak(monkeypatch)
+    table = compute(job("invariance", "content"), None)
+    assert len(table) == 2 * 2 * 2
+    assert table.loc[table["precision"] == precision, "value"].min() > tolerance
+
+
+def test_recursion_equals_enumeration_exactly():
+    table = compute(job("recursion", "all"), None)
+    assert set(table["metric"]) == {"ceiling_error"}
+    assert len(table) == table["draw"].nunique() > 3
+    assert (table["value"] == 0.0).all()
+
+
+def test_a_recursion_off_by_one_string_has_an_error(monkeypatch):
+    def off(draws, values):
+        return expected_multiplicity(draws, values) + Fraction(1, values**draws)
+
+    monkeypatch.setattr(module, "expected_multiplicity", off)
+    assert (compute(job("recursion", "all"), None)["value"] > 0).all()
