@@ -40,13 +40,6 @@ def first_of_each_arm_and_variant() -> Iterator[tuple[str, RunSettings]]:
                     yield study, run
 
 
-def write_syllables(file: Path) -> Path:
-    """Write a text of syllables, in which a character predicts something of the next one."""
-    words = np.random.default_rng(0).choice(["la ", "so ", "mi", "re", "do"], 2500)
-    file.write_text("".join(words), encoding="utf-8")
-    return file
-
-
 def of_seed(study: str, arm: str, variant: str, seed: int) -> dict[str, Any]:
     """The columns that name one seed of a run."""
     return {"study": study, "arm": arm, "variant": variant, "seed": seed}
@@ -54,12 +47,18 @@ def of_seed(study: str, arm: str, variant: str, seed: int) -> dict[str, Any]:
 
 @cache
 def draw_data(study: str, data: Any, dataset: str, seed: int = 1000) -> pd.DataFrame:
-    """The rows of a dataset for one seed; a dataset of a text has one of syllables."""
+    """The rows of a dataset for one seed.
+
+    A text has syllables, in which a character predicts something of the next one.
+    """
     generate, streams = catalogue.data_part(study).generate, data_streams(study, dataset, seed)
     if "file" not in type(data).model_fields:
         return generate(data, streams)
+    words = np.random.default_rng(0).choice(["la ", "so ", "mi", "re", "do"], 2500)
     with tempfile.TemporaryDirectory() as folder:
-        return generate(data, streams, write_syllables(Path(folder) / "text"))
+        file = Path(folder) / "text"
+        file.write_text("".join(words), encoding="utf-8")
+        return generate(data, streams, file)
 
 
 def small_problem(study: str, job: Any, dataset: str, seed: int = 1000) -> Any:
