@@ -2,8 +2,7 @@
 
 from snakemake.utils import min_version
 
-from journeylab.workflow.captions import Captions
-from journeylab.workflow.start import begin_jobs, start
+from journeylab.workflow.start import Captions, begin_jobs, start
 
 min_version("9.27")
 plan = start(workflow, config)  # reads config.yaml

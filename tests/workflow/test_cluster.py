@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import pytest
 
 from journeylab.config import UserError
-from journeylab.workflow.cluster import prepare_cluster, submitted_studies
+from journeylab.workflow.start import prepare_cluster, submitted_studies
 
 from ..made import ran
 
 SNAKEFILE = """
 import threading
-from journeylab.workflow.cluster import lift_default_limit
+from journeylab.workflow.start import lift_default_limit
 
 onstart:
     lift_default_limit(workflow.scheduler)

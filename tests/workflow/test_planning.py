@@ -15,9 +15,9 @@ from journeylab.claims.schema import PILOT, is_read
 from journeylab.config import TrainedArm, UserError, read_yaml
 from journeylab.records.files import Origin, read_json, write_json, write_table
 from journeylab.records.plans import Plan
-from journeylab.workflow.captions import Captions
-from journeylab.workflow.outputs import find_distrusted
+from journeylab.workflow.plan_files import find_distrusted
 from journeylab.workflow.planning import WorkflowPlan
+from journeylab.workflow.start import Captions
 
 from ..made import PROJECT, registered
 

@@ -23,7 +23,7 @@ from journeylab.records.plans import Plan
 from journeylab.records.repair import remake
 from journeylab.records.runs import HOST, read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
-from journeylab.workflow.outputs import job_outputs
+from journeylab.workflow.plan_files import job_outputs
 from journeylab.workflow.planning import WorkflowPlan
 
 

@@ -4,8 +4,8 @@ from journeylab.claims.judging import judge_look
 from journeylab.claims.schema import Criteria
 from journeylab.records.files import write_json
 from journeylab.records.looks import seeded_runs
+from journeylab.stages.collect import read_taken
 from journeylab.stages.running import Call
-from journeylab.stages.taken import read_taken
 
 
 def run(call: Call) -> None:

@@ -67,9 +67,17 @@ from journeylab.workflow.evidence import (
     moved_on_line,
     run_plans,
 )
-from journeylab.workflow.external import EXTERNAL, external_files, file_name, with_checksums
 from journeylab.workflow.plan_files import Changes, find_changes
-from journeylab.workflow.plans import Job, StudyPlans, list_jobs, make_plan
+from journeylab.workflow.plans import (
+    EXTERNAL,
+    Job,
+    StudyPlans,
+    external_files,
+    file_name,
+    list_jobs,
+    make_plan,
+    with_checksums,
+)
 from journeylab.workflow.round import compare_reviewed
 from journeylab.workflow.searches import FindRound, StudySearch, find_searches, search_of
 from journeylab.workflow.seeds import FindRecord, StudySeeds, Taken, study_seeds

@@ -4,11 +4,20 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from journeylab.catalogue import assets, key_modules, prose, runs_of
 from journeylab.claims.schema import Register, is_named, named_runs
-from journeylab.config import ONCE, Config, RunSettings, StudySettings, chunk_seeds
+from journeylab.config import (
+    ONCE,
+    Config,
+    ExternalFile,
+    RunSettings,
+    StudySettings,
+    UserError,
+    chunk_seeds,
+)
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import sha256
 from journeylab.records.fingerprint import hash_module, hash_modules
@@ -18,6 +27,9 @@ from journeylab.records.runs import versions
 from journeylab.records.stages import RUN_STAGES, STAGES, plan_path
 from journeylab.wording.queries import cited
 from journeylab.workflow.seeds import StudySeeds
+
+EXTERNAL = "external"
+"""The folder of external files below ``data``, and of their plans below ``plans``."""
 
 
 class Job(NamedTuple):
@@ -221,3 +233,34 @@ def _code(stage: str, study: str) -> Mapping[str, Any]:
         "versions": versions(*STAGES[stage].libraries),
         "assets": {name: sha256(path) for name, path in assets(stage, study).items()},
     }
+
+
+def file_name(sha256: str) -> str:
+    """The name of an external file below ``data/external``: the beginning of its hash."""
+    return sha256[:16]
+
+
+def external_files(studies: Iterable[StudySettings]) -> Collection[ExternalFile]:
+    """Every external file once, with the addresses that all studies give."""
+    files: dict[str, ExternalFile] = {}
+    for settings in studies:
+        for file in settings.files():
+            known = dict(files.get(file.sha256, file))
+            more = {name: value for name, value in known.items() if value is not None}
+            files[file.sha256] = file.model_copy(update=more)
+    return files.values()
+
+
+def with_checksums(config: Config) -> Config:
+    """A configuration with the SHA-256 of every local file that was written without one."""
+
+    def checksum(path: str) -> str:
+        try:
+            return sha256(Path(path))
+        except (UserError, OSError):
+            raise UserError(
+                f"config.yaml: the file {path} of a dataset cannot be read; correct its path"
+            ) from None
+
+    studies = {name: settings.with_checksums(checksum) for name, settings in config.studies.items()}
+    return config.model_copy(update={"studies": studies})

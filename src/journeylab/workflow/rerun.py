@@ -22,7 +22,7 @@ from journeylab.records.files import MEASUREMENTS, find_files, parse_table, read
 from journeylab.records.plans import Plan, write_plan
 from journeylab.records.runs import RUN, RunRecord, read_run
 from journeylab.records.stages import STAGES
-from journeylab.workflow.external import EXTERNAL, file_name
+from journeylab.workflow.plans import EXTERNAL, file_name
 
 COMMAND = (sys.executable, "-P", "-m", "journeylab")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")

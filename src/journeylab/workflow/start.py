@@ -2,25 +2,33 @@
 
 import gc
 import logging
+import re
+import shutil
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from snakemake.io import _IOFile
 from snakemake.logging import logger
+from snakemake.persistence.file import FilePersistence
 from snakemake.utils import update_config
 
 from journeylab.config import UserError, check_checkout, read_yaml
+from journeylab.records.files import read_json
 from journeylab.records.machine import print_any_text
 from journeylab.wording.costs import more_looks, seconds_of
 from journeylab.wording.typography import roughly
-from journeylab.workflow.cluster import lift_default_limit, prepare_cluster, submitted_studies
 from journeylab.workflow.forking import start_server
-from journeylab.workflow.links import replace_links
 from journeylab.workflow.planning import WorkflowPlan
 from journeylab.workflow.preview import hide_records, show_changes
 from journeylab.workflow.recovery import begin_run, check_writable
+
+DEFAULT_LIMIT = (100, 1)
+"""The jobs that snakemake starts at most, in this many seconds, if nobody sets a limit."""
+_is_protected = _IOFile.protected
 
 
 def start(workflow: Any, config: dict[str, Any], file: str = "config.yaml") -> WorkflowPlan:
@@ -84,6 +92,37 @@ def _prepare(workflow: Any, plan: WorkflowPlan) -> None:
     logger.info("", extra={"outline": partial(plan.outline, scope.studies)})
 
 
+def submitted_studies(arguments: Sequence[str]) -> set[str]:
+    """The studies in the wildcards of the command line with which snakemake starts a job on a node.
+
+    Each job starts snakemake twice; reading all studies would take most of that time.
+    """
+    return set(re.findall(r"\bstudy=(?:search/)?(exp\d+)\b", " ".join(arguments)))
+
+
+def replace_links() -> None:
+    """Let snakemake replace outputs that are links into the cache of DVC by files of their own.
+
+    If its `cache.type` is symlink or hardlink, a linked file is read-only. Snakemake would refuse
+    to replace an output that is a hard link, and would write its own records into the files of the
+    cache: an ordinary user may not, and the superuser would overwrite what earlier results were
+    made with.
+    """
+    FilePersistence._write_record = _write_record
+    _IOFile.protected = _protected
+
+
+def _write_record(records: Any, key: str, record: Any) -> None:
+    records._delete_record(key)
+    records._io_write(records._metadata_path, dict(record.items()), key)
+
+
+async def _protected(file: Any) -> bool:
+    path = Path(file)
+    linked = path.is_file() and path.stat().st_nlink > 1
+    return not linked and await _is_protected(file)
+
+
 def begin_jobs(workflow: Any, plan: WorkflowPlan) -> None:
     """What is done once before the first job runs."""
     # the timers of the limit would take a third of a core
@@ -111,3 +150,49 @@ def begin_jobs(workflow: Any, plan: WorkflowPlan) -> None:
             logger.info(f"{study}: about {roughly(seconds)} of CPU time{more}")
     if workflow.executor_plugin.name == "local":
         start_server(len(jobs))
+
+
+def prepare_cluster(workflow: Any) -> None:
+    """Make the SLURM executor poll at the interval of its profile, also after an outage of SLURM.
+
+    Raises UserError if jobs are to be submitted to SLURM and the machine has none. Other executors
+    stay as they are.
+    """
+    if workflow.executor_plugin.name != "slurm":
+        return
+    if shutil.which("sbatch") is None:
+        raise UserError(
+            "there is no SLURM on this machine (sbatch is missing); "
+            "without --workflow-profile profiles/slurm jobs run here"
+        )
+    seconds = workflow.remote_execution_settings.seconds_between_status_checks
+    from journeylab.workflow.submission import keep_polling  # only this executor needs it
+
+    keep_polling(workflow.scheduler._executor, seconds)
+
+
+def lift_default_limit(scheduler: Any) -> None:
+    """Remove snakemake's default limit of job starts; a limit that was chosen stays.
+
+    As long as jobs are ready, a scheduler with a limit ends each of its passes by starting a timer
+    for another pass. Each finished job adds such a chain of timers: after some hundred jobs they
+    take a third of a core.
+    """
+    limiter = scheduler.job_rate_limiter
+    if limiter is not None and (limiter.max_jobs, limiter.timespan) == DEFAULT_LIMIT:
+        scheduler.job_rate_limiter = None
+
+
+class Captions:
+    """The captions of a study's figures by name; ``snakemake --report`` reads them."""
+
+    def __init__(self, content: str) -> None:
+        self._content = Path(content)
+
+    def __getitem__(self, figure: str) -> str:
+        """A caption as escaped reStructuredText."""
+        figures = {entry["name"]: entry["caption"] for entry in read_json(self._content)["figures"]}
+        return re.sub(r"([\\*`|_])", r"\\\1", figures[figure])
+
+    def __str__(self) -> str:
+        return f"{self._content}"
