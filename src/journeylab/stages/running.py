@@ -128,7 +128,7 @@ def _load(stage: str, plan: Plan) -> None:
     code = hash_modules(modules, lambda name: loaded.get(name) or hash_module(name))
     if code != plan.code:
         raise UserError(f"{plan.label}: the code changed since it was planned; run snakemake again")
-    found = catalogue.assets(stage, plan.study or next(iter(catalogue.discover())))
+    found = catalogue.assets(stage, plan.study)
     for name, planned in plan.assets.items():
         if name not in found or sha256(found[name]) != planned:
             raise UserError(

@@ -73,15 +73,12 @@ class StudyEvidence(NamedTuple):
 
 def run_plans(study: str, plans: Iterable[tuple[str, Plan]]) -> dict[str, Plans]:
     """The plans of every run of a study, by the run's folder, from all plans of the study."""
-    made: dict[str, Plan] = {}
-    measured: dict[str, Plan] = {}
+    made: dict[str, list[Plan]] = {}
     for name, plan in plans:
-        folder = name.removeprefix(f"{study}/").rpartition("/")[0]
-        if plan.stage in ("train", "compute"):
-            made[folder] = plan
-        if plan.stage in ("measure", "compute"):
-            measured[folder] = plan
-    return {folder: (plan, measured[folder]) for folder, plan in made.items()}
+        if plan.stage in ("train", "measure", "compute"):
+            folder = name.removeprefix(f"{study}/").rpartition("/")[0]
+            made.setdefault(folder, []).append(plan)
+    return {folder: (of_run[0], of_run[-1]) for folder, of_run in made.items()}
 
 
 def read_recorded(root: Path, study: str, planned: Mapping[str, Plans]) -> dict[str, Recorded]:

@@ -315,19 +315,9 @@ class WorkflowPlan:
         seeds = self.seeds(wildcards.study)
         return seeds.taken(self._record, _before(wildcards)).files
 
-    def runs(self, name: str, *, trained_only: bool = False) -> Any:
+    def runs(self, name: str, *, trained_only: bool = False) -> Callable[[Wildcards], list[str]]:
         """Input function: file ``name`` of every run that the looks at the study have taken."""
-
-        def of_study(wildcards: Wildcards) -> list[str]:
-            results = f"{self.folder('results')}/{wildcards.study}"
-            jobs = self.jobs(wildcards.study)
-            return [
-                f"{results}/{folder}/{name}"
-                for folder in self._taken(wildcards.study, _before(wildcards))
-                if not (trained_only and jobs[folder].run.computed)
-            ]
-
-        return of_study
+        return lambda of: self._taken(of.study, name, _before(of), trained_only=trained_only)
 
     def trials(self, name: str) -> Callable[[Wildcards], list[str]]:
         """Input function: file ``name`` of every trial that the rounds up to this one ask for."""
@@ -347,8 +337,7 @@ class WorkflowPlan:
         """Input function: the records of all rounds of a study's search, and all trials."""
 
         def made(_: object) -> list[str]:
-            rounds = self.searches[study].rounds(self._round)
-            taken, _files = self.searches[study].taken(self._round, len(rounds))
+            taken, rounds = self.searches[study].taken(self._round)
             results = f"{self.folder('results')}/{SEARCH}/{study}"
             return [*rounds, *(f"{results}/{folder}/{MEASUREMENTS}" for folder in taken)]
 
@@ -360,16 +349,18 @@ class WorkflowPlan:
 
     def hosts(self, _wildcards: object) -> list[str]:
         """Input function: the host record of every run of the covered studies."""
-        results = self.folder("results")
-        return [
-            f"{results}/{study}/{folder}/{HOST}"
-            for study in self.covered
-            for folder in self._taken(study)
-        ]
+        return [path for study in self.covered for path in self._taken(study, HOST)]
 
-    def _taken(self, study: str, before: float = math.inf) -> list[str]:
-        """The folders of the runs that the looks have taken."""
-        return self.seeds(study).taken(self._record, before).seeds.select(self.jobs(study))
+    def _taken(
+        self, study: str, name: str, before: float = math.inf, *, trained_only: bool = False
+    ) -> list[str]:
+        """File ``name`` of every run that the looks have taken."""
+        jobs, results = self.jobs(study), self.folder(f"results/{study}")
+        return [
+            f"{results}/{folder}/{name}"
+            for folder in self.seeds(study).taken(self._record, before).seeds.select(jobs)
+            if not (trained_only and jobs[folder].run.computed)
+        ]
 
     def taken_so_far(self, study: str) -> Taken:
         """The seeds that the looks have taken so far, and the files of these looks."""
@@ -428,7 +419,7 @@ class WorkflowPlan:
         wanted = {file.sha256 for study in bases for file in read_by[study].files()}
         for file in external_files(read_by.values()):
             if file.sha256 in wanted:
-                plan = make_plan("fetch", settings=dict(file), code_of=self.studies[0])
+                plan = make_plan("fetch", settings=dict(file))
                 yield plan_path("fetch", file=file_name(file.sha256)), plan
         for study in studies:
             yield from self._made(study)
@@ -444,7 +435,7 @@ class WorkflowPlan:
                 if plan.stage == "typeset":
                     read |= {f"{study}.{part}": key for part, key in plan.inputs.items()}
                     runs += [(f"{study}/{folder}", key) for folder, key in plan.runs]
-        inputs: dict[str, Any] = {"inputs": read, "runs": tuple(runs), "code_of": self.studies[0]}
+        inputs: dict[str, Any] = {"inputs": read, "runs": tuple(runs)}
         shared = {
             **self._words(self.register),
             "theorems": self.theorems.model_dump(mode="json"),
@@ -565,18 +556,21 @@ class WorkflowPlan:
         return {folder: each for folder, each in known.items() if folder in self.jobs(study)}
 
     def _study(self, study: str, *, restore: bool = True) -> StudyPlans:
+        words = self._words(self.register.of(study))
+        printed = {
+            "theorems": self.theorems.model_dump(mode="json"),
+            "answer": self.answer(study),
+            "code": self._released(study),
+            "anonymous": self.config.anonymous,
+        }
         return StudyPlans(
             study=study,
-            settings=self.config.studies[study],
             config=self.config,
             jobs=self.jobs(study).values(),
             seeds=self.seeds(study),
             criteria=self.register.criteria(study),
-            words=self._words(self.register.of(study)),
-            theorems=self.theorems.model_dump(mode="json"),
-            answer=self.answer(study),
-            search=self._search(study),
-            code=self._released(study),
+            drawn=words | {"search": self._search(study)},
+            printed=words | printed,
             evidence=self._restored(study) if restore else {},
         )
 

@@ -62,21 +62,15 @@ class StudyPlans:
     """The inputs from which the plans of one study follow."""
 
     study: str
-    settings: StudySettings
     config: Config
     jobs: Collection[Job]
     seeds: StudySeeds
     criteria: Mapping[str, Any]
     """What decides the verdicts of the study, without words."""
-    words: Mapping[str, Any]
-    """What stages print of its claims: the register, and the outcomes of the revision before."""
-    theorems: Mapping[str, Any]
-    answer: Mapping[str, Any] | None
-    """The author's answer to the question of the study."""
-    search: Mapping[str, Any] | None
-    """What its search tried and chose, as evidence keeps it."""
-    code: Mapping[str, str]
-    """The addresses of the released code of its figures and tables, where they are known."""
+    drawn: Mapping[str, Any]
+    """What figures and tables show beside measurements and settings: words of claims, a search."""
+    printed: Mapping[str, Any]
+    """What the report prints beside them: words of claims, theorems, the author's answer, code."""
     evidence: Mapping[str, RunEvidence]
     """The evidence of the runs that are restored, by folder."""
 
@@ -84,7 +78,7 @@ class StudyPlans:
         """Every plan by its path below ``plans``, in the order in which data flow."""
         made: dict[str, str] = {}
         measured: dict[str, str] = {}
-        for job, path, plan in job_plans(self.study, self.jobs, self.settings, self.config):
+        for job, path, plan in job_plans(self.study, self.jobs, self.config):
             if plan.stage in RUN_STAGES:
                 made[job.folder] = plan.key
             if plan.stage in ("measure", "compute"):
@@ -146,23 +140,17 @@ class StudyPlans:
             inputs={"measurements": collected.key},
             runs=collected.runs,
         )
-        settings = self.settings.model_dump(mode="json", exclude={"scales", "search"})
-        words = {"settings": settings, **self.words}
+        written = self.config.studies[self.study]
+        settings = {"settings": written.model_dump(mode="json", exclude={"scales", "search"})}
         drawn = self._plan(
             "draw",
-            settings=words | {"cited": sorted(cited(prose(self.study))), "search": self.search},
+            settings=settings | {"cited": sorted(cited(prose(self.study)))} | dict(self.drawn),
             inputs={"measurements": collected.key, "verdicts": judged.key},
             runs=made,
         )
         typeset = self._plan(
             "typeset",
-            settings={
-                **words,
-                "theorems": self.theorems,
-                "answer": self.answer,
-                "code": self.code,
-                "anonymous": self.config.anonymous,
-            },
+            settings=settings | dict(self.printed),
             inputs={"verdicts": judged.key, "content": drawn.key},
             runs=made,
         )
@@ -170,13 +158,13 @@ class StudyPlans:
 
 
 def job_plans(
-    study: str, jobs: Iterable[Job], settings: StudySettings, config: Config, place: str = ""
+    study: str, jobs: Iterable[Job], config: Config, place: str = ""
 ) -> Iterator[tuple[Job, str, Plan]]:
     """The plans of runs, of their data and of their measurements, by path, in the order of data.
 
     ``place`` stands in the paths where the study does, if runs are not below its results.
     """
-    evaluation = settings.section("evaluation")
+    evaluation = config.studies[study].section("evaluation")
     evaluated = evaluation.model_dump(mode="json") if evaluation else {}
     datasets: dict[str, str] = {}
     for job in jobs:
@@ -218,12 +206,9 @@ def job_plans(
         yield job, plan_path("measure", **at), plan
 
 
-def make_plan(stage: str, *, code_of: str = "", **content: Any) -> Plan:
-    """A plan with the code, libraries and assets of its stage.
-
-    ``code_of`` names a study where the plan has none.
-    """
-    return Plan(stage=stage, **_code(stage, content.get("study") or code_of), **content)
+def make_plan(stage: str, study: str = "", **content: Any) -> Plan:
+    """A plan with the code, libraries and assets of its stage."""
+    return Plan(stage=stage, study=study, **_code(stage, study), **content)
 
 
 @cache

@@ -102,9 +102,7 @@ class StudySearch:
         """Every plan by its path below ``plans``, in the order in which data flow."""
         measured: dict[str, str] = {}
         jobs = [job for job, _, _ in self.trials.values()]
-        for job, path, plan in job_plans(
-            self.study, jobs, self.settings, self.config, f"{SEARCH}/{self.study}"
-        ):
+        for job, path, plan in job_plans(self.study, jobs, self.config, f"{SEARCH}/{self.study}"):
             if plan.stage == "measure":
                 measured[job.folder] = plan.key
             yield path, plan
@@ -188,24 +186,20 @@ class StudySearch:
                         f"{accepted(setting, numbers)}"
                     ) from None
 
-    def taken(self, find: FindRound, before: int) -> tuple[list[str], list[str]]:
-        """The folders of the trials of the rounds up to one, and the files of those before it."""
+    def taken(self, find: FindRound, before: int | None = None) -> tuple[list[str], list[str]]:
+        """The folders of the trials of the rounds up to one, and the files of those before it.
+
+        Without one, those of all rounds, up to one that asks for no trial.
+        """
         start = {Trial(index) for index in self.search.start()}
         asked = {folder for folder, (_, _, trial) in self.trials.items() if trial in start}
         files = []
-        for number in range(1, before):
+        for number in range(1, before or self.search.last + 1):
             files.append(path := find(self.study, number))
-            asked.update(read_search(Path(path)).asked)
-        return [folder for folder in self.trials if folder in asked], files
-
-    def rounds(self, find: FindRound) -> list[str]:
-        """The files of all rounds, up to one that asks for no trial."""
-        files = []
-        for number in range(1, self.search.last + 1):
-            files.append(path := find(self.study, number))
-            if not read_search(Path(path)).asked:
+            asked.update(further := read_search(Path(path)).asked)
+            if not further:
                 break
-        return files
+        return [folder for folder in self.trials if folder in asked], files
 
     def in_use_trials(self) -> list[Path]:
         """The folders of the finished trials that have the settings of config.yaml."""
