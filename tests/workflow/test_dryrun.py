@@ -1,4 +1,4 @@
-"""A dry run prints a table of jobs by rule and arm, with reasons and expected cost."""
+"""A dry run prints a table of jobs by rule and arm, with reasons and cost as recorded."""
 
 import os
 import re
@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from journeylab.records.cost import Cost
+from journeylab.records.plans import Plan
+from journeylab.workflow.costs import COSTS, read_costs, record_costs
 from snakemake_logger_plugin_journeylab.dryrun import classify, summary
 from snakemake_logger_plugin_journeylab.wording import name_job
 
+from ..made import write_finished
 from .conftest import Copy
 
 PLAN = "plans/exp7/{arm}/{variant}/seeds-00-03/{rule}.json"
@@ -162,3 +166,47 @@ def test_a_dry_run_changes_nothing_and_says_what_a_run_does(
     project.snakemake(*targets)
     log = max((project.path / ".snakemake/log").iterdir(), key=os.path.getmtime)
     assert jobs_with_reasons(log.read_text()) == dry
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import DAGSettings, OutputSettings, ResourceSettings
+
+sys.argv = {argv!r}
+with SnakemakeApi(OutputSettings(dryrun=True)) as api:
+    workflow = api.workflow(ResourceSettings(cores=1), snakefile=Path("Snakefile"))
+    workflow.dag(DAGSettings(targets={targets!r})).execute_workflow(executor="dryrun")
+"""
+
+
+@pytest.mark.workflow
+def test_a_workflow_that_python_starts_plans_its_targets(fresh: Copy) -> None:
+    """The arguments of its own process say nothing about it."""
+    argv = ["pytest", "-x", "--weird", "exp99"]
+    own = fresh.run("python", "-c", SCRIPT.format(argv=argv, targets={"reports/exp5.pdf"}))
+    jobs = re.findall(r"^(?:local)?(?:rule|checkpoint) (\w+):", own.stdout + own.stderr, re.M)
+    assert sorted(set(jobs)) == ["collect", "compute", "draw", "judge", "typeset"]
+    every = fresh.run("python", "-c", SCRIPT.format(argv=argv, targets=set()))
+    assert "rule respond:" in every.stdout + every.stderr
+    assert not (fresh.path / "plans").exists()
+
+
+def write(root: Path, arm: str, device: str, cpu_seconds: float) -> None:
+    known = {"stage": "train", "study": "exp99", "arm": arm, "variant": "A"}
+    plan = Plan(**known, seeds=(0, 1), settings={"training": {"steps": 100}})
+    cost = Cost(cpu_seconds=cpu_seconds, imports_seconds=0.5, wall_seconds=1.0, peak_mib=1.0)
+    write_finished(root / f"results/exp99/{arm}/A/seeds-00-01", plan, device=device, cost=cost)
+
+
+def test_cost_is_that_of_the_runs_on_a_cpu(tmp_path: Path) -> None:
+    (tmp_path / COSTS).write_text('{"studies": {}}')
+    write(tmp_path, "three", "cuda (a GPU)", 7.0)
+    record_costs(tmp_path / "results", tmp_path)
+    assert read_costs(tmp_path) == {}
+    write(tmp_path, "one", "cpu", 30.0)
+    write(tmp_path, "two", "cpu", 50.0)
+    record_costs(tmp_path / "results", tmp_path)
+    cost = read_costs(tmp_path)["exp99"]
+    assert (cost.seconds, cost.steps) == (80.0, 400)
