@@ -1,11 +1,12 @@
 """The import hook runs exactly the source text that the fingerprint hashes."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from ..made import ran
 
 OLD, NEW = "VALUE = 1\n", "VALUE = 2\n"
 
@@ -27,16 +28,9 @@ def python(lab: Path, script: str, *, finder: bool) -> str:
         "finder = Imports('lab'); sys.meta_path.insert(0, finder)\n"
     )
     search = os.pathsep.join([str(lab), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": search}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    done = subprocess.run(
-        [sys.executable, "-c", (install if finder else "") + script],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
+    variables = {"PYTHONPATH": search, "PYTHONDONTWRITEBYTECODE": ""}
+    code = (install if finder else "") + script
+    return ran(sys.executable, "-c", code, **variables).stdout.strip()
 
 
 def edit_within_the_second(path: Path) -> None:

@@ -16,6 +16,8 @@ from filelock import FileLock
 
 from journeylab.records.stages import STAGES
 
+from ..made import git
+
 PROJECT = Path(__file__).parents[2]
 COPIED = (
     *("Snakefile", "workflow", "profiles", "src", "config.yaml", "claims", "response.yaml"),
@@ -223,6 +225,16 @@ def copy_project(path: Path, shrink: Callable[[dict[str, Any]], None] = make_tin
             with file.open("a", encoding="utf-8") as code:
                 code.write(f"\nFIGURES = {{name: FIGURES[name] for name in {names}}}\n")
     return copy
+
+
+def commit(folder: Path, message: str = "all", date: str = "") -> str:
+    """Commit all files of a folder, which becomes a repository; the hash of the commit."""
+    git(folder, "init", "--quiet")
+    git(folder, "add", "--all")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_COMMITTER_DATE", date)
+        git(folder, "commit", "--quiet", "--allow-empty", "-m", message)
+    return git(folder, "rev-parse", "HEAD")
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:

@@ -12,7 +12,7 @@ from journeylab.records import runs
 from journeylab.records.files import read_json, write_json
 
 from ..made import flip, git, pdf_text
-from .conftest import Copy, made_once
+from .conftest import Copy, commit, made_once
 from .test_runs import hashes
 
 pytestmark = [pytest.mark.workflow, pytest.mark.system]
@@ -30,9 +30,7 @@ SAME = (
 
 def register_before(copy: Copy) -> None:
     """Commit the copy, and write into the records of its runs that they began at this commit."""
-    git(copy.path, "init")
-    git(copy.path, "add", "--all")
-    git(copy.path, "commit", "-m", "register")
+    commit(copy.path)
     copy.snakemake("all")
     for path in (copy.path / ROOT / "results").rglob(runs.HOST):
         plans = copy.path / ROOT / "plans" / path.relative_to(copy.path / ROOT / "results").parts[0]
@@ -82,7 +80,7 @@ def test_a_bare_clone_makes_the_same_bytes_from_evidence(lab: Copy) -> None:
     """The commits at which the runs began count, not the commit at which they were restored."""
     before, answers = hashes(lab, *SAME), lab.path / ROOT / "reports/response.md"
     answered = answers.read_text(encoding="utf-8")
-    commit = git(lab.path, "rev-parse", "HEAD")[:12]
+    first = git(lab.path, "rev-parse", "HEAD")[:12]
     git(lab.path, "commit", "--allow-empty", "-m", "later")
     forget_results(lab)
     choose(lab, "only")
@@ -94,7 +92,7 @@ def test_a_bare_clone_makes_the_same_bytes_from_evidence(lab: Copy) -> None:
     assert not (lab.path / ROOT / "data").exists()
     assert not list((lab.path / ROOT / "results").rglob("*.safetensors"))
     text = pdf_text(lab.path / ROOT / "reports/exp7.pdf")
-    assert f"from evidence of commit {commit}, processor {runs.cpu_model()}" in text
+    assert f"from evidence of commit {first}, processor {runs.cpu_model()}" in text
     assert lab.planned() == set()
     choose(lab, "use")
     assert lab.planned() == set()

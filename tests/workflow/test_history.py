@@ -7,26 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from ..made import git
-from .conftest import Copy, command_of
+from .conftest import Copy, command_of, commit
 
 pytestmark = pytest.mark.workflow
 
 RUN = "results/exp5/bridge/rotation/once"
 
 
-def commit(project: Copy, message: str) -> str:
-    git(project.path, "add", "--all")
-    git(project.path, "commit", "--quiet", "-m", message)
-    shown = project.run("git", "rev-parse", "HEAD")
-    return shown.stdout.strip()
-
-
 @pytest.fixture
 def committed(project: Copy) -> Copy:
     """A finished copy in a repository, in which one run was computed at the first commit."""
-    subprocess.run(["git", "init", "--quiet", str(project.path)], check=True)
-    commit(project, "first")
+    commit(project.path, "first")
     for name in ("run.json", "run.host.json", "measurements.parquet"):
         (project.path / RUN / name).unlink()
     project.snakemake("reports/exp5.pdf")
@@ -62,6 +53,6 @@ def test_planning_records_the_commits_of_runs_no_stage_asks_git_and_later_commit
     assert (committed.path / "reports/exp5.pdf").read_bytes() == before
     known = history(committed)
     (committed.path / "notes.md").write_text("notes\n")
-    commit(committed, "second")
+    commit(committed.path, "second")
     assert committed.planned("reports/exp5.pdf") == set()
     assert history(committed) == known

@@ -23,6 +23,7 @@ from journeylab.records.files import (
     write_json,
     write_table,
 )
+from journeylab.records.stages import plan_path
 
 from ..made import pdf_text
 from .conftest import Copy, made_once
@@ -204,6 +205,8 @@ def test_weights_or_all_files_of_another_variant_are_refused(
         ("typeset", "results/exp7/verdicts.json", "reports/exp7.pdf"),
         ("typeset", f"results/{NATIVE}/run.json", "reports/exp7.pdf"),
         ("typeset", "reports/exp7/manifest.json", "reports/exp7.pdf"),
+        ("respond", "reports/exp7", "elsewhere/page"),
+        ("index", "reports/exp7", "elsewhere/page"),
     ],
 )
 def test_files_of_another_configuration_are_refused(
@@ -211,26 +214,14 @@ def test_files_of_another_configuration_are_refused(
 ) -> None:
     before = (project.path / "reports/exp7.pdf").read_bytes()
     if file.startswith("reports"):
-        folder = Path(file).parent
-        shutil.rmtree(project.path / folder)
-        shutil.copytree(other_world.path / folder, project.path / folder)
+        shutil.rmtree(project.path / "reports/exp7")
+        shutil.copytree(other_world.path / "reports/exp7", project.path / "reports/exp7")
     else:
         shutil.copy(other_world.path / file, project.path / file)
-    done = project.stage(stage, f"exp7/{stage}.json", output=output)
+    done = project.stage(stage, plan_path(stage, study="exp7"), output=output)
     assert file in refusal(done)
     assert (project.path / "reports/exp7.pdf").read_bytes() == before
-    assert not (project.path / "elsewhere/run.json").exists()
-
-
-@pytest.mark.parametrize("stage", ["respond", "index"])
-def test_a_drawn_folder_of_another_configuration_is_in_no_page(
-    project: Copy, other_world: Copy, stage: str
-) -> None:
-    shutil.rmtree(project.path / "reports/exp7")
-    shutil.copytree(other_world.path / "reports/exp7", project.path / "reports/exp7")
-    done = project.stage(stage, f"{stage}.json", output="reports/page")
-    assert "reports/exp7" in refusal(done)
-    assert not (project.path / "reports/page").exists()
+    assert output == "reports/exp7.pdf" or not (project.path / output).exists()
 
 
 def test_files_made_from_replaced_files_are_refused(project: Copy) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 import yaml
 
-from .conftest import Copy
-from .test_looks import STUDY, commit, planted  # noqa: F401
+from .conftest import Copy, commit
+from .test_looks import STUDY, planted  # noqa: F401
 
 LEDGER = f"claims/ledger/{STUDY}.jsonl"
 CLAIMS = f"claims/{STUDY}.yaml"
@@ -60,7 +60,7 @@ def without_line(copy: Copy) -> None:
         return "".join(line for line in text.splitlines(True) if f'"{STUDY}.1"' not in line)
 
     copy.edit(LEDGER, drop)
-    commit(copy)
+    commit(copy.path)
     other_margin(copy)
 
 
@@ -79,7 +79,7 @@ def edited_lines(copy: Copy) -> None:
 
 def back_dated(copy: Copy) -> None:
     edited_lines(copy)
-    commit(copy, "2001-01-01T00:00:00")
+    commit(copy.path, date="2001-01-01T00:00:00")
 
 
 def renamed(copy: Copy) -> None:
@@ -116,7 +116,7 @@ def test_what_changes_after_the_seeds_were_registered_is_exploratory(name, proje
     attack, reason = ATTACKS[name]
     attack(project)
     shutil.rmtree(project.path / "results")
-    commit(project)
+    commit(project.path)
     assert reason in start(project)
 
 
@@ -134,7 +134,7 @@ def test_seeds_that_were_registered_cannot_be_judged_under_another_row_but_new_o
     assert f"{OTHER} region; a new revision judges it on new seeds" in refused.stderr
     write_anew(project)
     shutil.rmtree(project.path / "results")
-    commit(project)
+    commit(project.path)
     project.snakemake(TARGET)
     assert "registration: exploratory: line " in (text := explained(project))
     assert f"{OTHER} region" in text
@@ -154,7 +154,7 @@ def test_seeds_that_were_registered_cannot_be_judged_under_another_row_but_new_o
     rows(project, lambda content: content.update(seeds_from=100))
     project.run("journeylab", "register", STUDY)
     assert "not committed" in start(project)
-    commit(project)
+    commit(project.path)
     project.snakemake(TARGET)
     assert project.run("git", "status", "--porcelain").stdout == ""
     assert "registration: registered before these runs\n" in explained(project)
@@ -173,7 +173,7 @@ def test_evidence_of_another_register_is_exploratory(project, tmp_path):
     (other.path / LEDGER).unlink()
     other_margin(other)
     other.run("journeylab", "register", STUDY)
-    commit(other)
+    commit(other.path)
     shutil.rmtree(other.path / "results")
     other.snakemake(TARGET)
     other.run("journeylab", "evidence", "add", STUDY)

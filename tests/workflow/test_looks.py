@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from ..made import kill, wait_for
-from .conftest import PROJECT, Copy, copy_project, made_once
+from .conftest import PROJECT, Copy, commit, copy_project, made_once
 
 pytestmark = [pytest.mark.workflow, pytest.mark.system]
 
@@ -85,18 +85,8 @@ def plant(folder: Path) -> Copy:
         encoding="utf-8",
     )
     copy.run("journeylab", "register", STUDY)
-    commit(copy)
+    commit(folder)
     return copy
-
-
-def commit(copy: Copy, date: str = "") -> None:
-    """Commit all files of a copy, dated as given."""
-    if not (copy.path / ".git").exists():
-        copy.run("git", "init", "-q")
-    copy.run("git", "add", "-A")
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    dated = copy.environment | ({"GIT_COMMITTER_DATE": date} if date else {})
-    copy.run("git", *identity, "commit", "--allow-empty", "-qm", "a register", env=dated)
 
 
 @pytest.fixture(scope="module")
@@ -220,8 +210,7 @@ def test_a_deposit_is_judged_again(project, tmp_path):
     for name in ("CITATION.cff", "constraints.txt", "pyproject.toml"):
         shutil.copy2(PROJECT / name, project.path / name)
     project.run("journeylab", "evidence", "add", STUDY)
-    project.run("git", "add", "-A")
-    project.run("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "b")
+    commit(project.path)
     project.snakemake("all", "--config", "evidence=only")
     project.run("journeylab", "deposit", "--output", "deposit.zip")
     deposit = tmp_path / "deposit"

@@ -16,13 +16,14 @@ from journeylab.workflow.passages import find_passages
 from journeylab.workflow.round import ReviewedVersion, find_reviewed
 
 from ..made import PROJECT, git
+from .conftest import commit
 
 COMPUTE = "src/journeylab/studies/exp5_ssm_bridge/compute.py"
 
 
-def commit(folder: Path, tag: str) -> None:
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--allow-empty", "-m", tag)
+def tagged(folder: Path, tag: str) -> None:
+    """Commit all files of a folder and tag the commit."""
+    commit(folder, tag)
     git(folder, "tag", tag)
 
 
@@ -35,7 +36,6 @@ def replace(path: Path, old: str, new: str) -> None:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A repository with the register, tagged `v1` with other claims, settings, code and runs."""
-    git(tmp_path, "init", "--quiet")
     shutil.copytree(PROJECT / "claims", tmp_path / "claims")
     for name in ("config.yaml", "reference/exp5.json", COMPUTE, "src/journeylab/streams.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -56,12 +56,12 @@ def project(tmp_path: Path) -> Path:
         (tmp_path / "evidence/exp5").mkdir(parents=True, exist_ok=True)
         (tmp_path / f"evidence/exp5/{name}.zip").write_text(name)
     (tmp_path / "reference/figures.json").write_text('{"studies": {"exp5": {"error": "0a"}}}')
-    commit(tmp_path, "v1")
+    tagged(tmp_path, "v1")
     for name in ("claims/exp5.yaml", "config.yaml", COMPUTE, "src/journeylab/streams.py"):
         shutil.copy2(PROJECT / name, tmp_path / name)
     (tmp_path / "evidence/exp5/gone.zip").unlink()
     (tmp_path / "evidence/exp5/new.zip").write_text("new")
-    commit(tmp_path, "v2")
+    tagged(tmp_path, "v2")
     return tmp_path
 
 
@@ -88,7 +88,7 @@ def test_everything_that_can_move_a_verdict_is_compared_with_the_tag(project: Pa
 def test_a_register_of_an_earlier_form_is_compared(project: Path) -> None:
     file = project / "claims/exp5.yaml"
     file.write_text("looks: fixed\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
-    commit(project, "v0")
+    tagged(project, "v0")
     replace(file, "looks: fixed\n", "")
     replace(file, "region: {at_most: 1.0e-6}", "region: {at_most: 1.0e-5}")
     assert then(project, "v0").changed == ("exp5.1",)

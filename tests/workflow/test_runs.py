@@ -1,13 +1,11 @@
 """The whole pipeline: results do not depend on cores, kills or reruns."""
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from journeylab.records.files import sha256
+from journeylab.records.files import read_json, sha256
 
 from ..made import kill, wait_for
 from .conftest import Copy
@@ -22,11 +20,6 @@ def hashes(copy: Copy, *patterns: str) -> dict[str, str]:
         for pattern in patterns
         for path in sorted(copy.path.glob(pattern))
     }
-
-
-def read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
 
 
 RESULTS = (
@@ -52,11 +45,11 @@ def test_a_killed_pipeline_resumed_with_other_cores_gives_the_same_bytes(
     wait_for(lambda: list(copy.path.glob("results/**/*.checkpoint*")), 300)
     assert process.poll() is None, "the pipeline ended before it could be killed"
     kill(process)
-    (begun,) = (read(path) for path in copy.path.glob("results/**/run.start.json"))
+    (begun,) = (read_json(path) for path in copy.path.glob("results/**/run.start.json"))
     register = (copy.path / "claims/exp7.yaml").read_text(encoding="utf-8")
     copy.edit("claims/exp7.yaml", lambda text: re.sub(r"(statement: ['\"]?)", r"\1Now ", text))
     copy.run("snakemake", "--cores", "8", "results/exp7/verdicts.json")
-    hosts = [read(path) for path in copy.path.glob("results/exp7/**/run.host.json")]
+    hosts = [read_json(path) for path in copy.path.glob("results/exp7/**/run.host.json")]
     (resumed,) = (host for host in hosts if host["started"] == begun["started"])
     assert resumed["rows"] == begun["rows"]
     assert all(host["rows"] != begun["rows"] for host in hosts if host is not resumed)
