@@ -255,6 +255,7 @@ def drawn_studies(evidence: Mapping[str, StudyEvidence]) -> dict[str, int | None
 
 def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> Iterator[str]:
     """A line about runs with evidence of an older key per study, and about studies left out."""
+    left, ended = [], []
     for study, known in evidence.items():
         if known.outdated:
             reasons = list(dict.fromkeys(part for each in known.outdated for part in each))
@@ -263,8 +264,6 @@ def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> Itera
                 f"{study}: the evidence of {len(known.outdated)} runs is of an older key and is "
                 f"not used; changed: {', '.join(reasons[:LISTED])}{more}"
             )
-    left, ended = [], []
-    for study, known in evidence.items():
         have = f"{study} ({known.current} of {known.needed} runs)"
         if known.older:
             continue  # a line of its own says where it is drawn

@@ -53,7 +53,7 @@ from journeylab.records.runs import (
     git_state,
     read_start,
 )
-from journeylab.records.stages import RUN_STAGES, SEARCH, output_path, plan_path
+from journeylab.records.stages import SEARCH, output_path, plan_path
 from journeylab.records.verdicts import Registration
 from journeylab.reports.answers import read_answer
 from journeylab.workflow.costs import outline, read_costs
@@ -386,7 +386,6 @@ class WorkflowPlan:
         planned = {folder / name: plan for name, plan in self.plans(scope)}
         git = git_state(here)
         committed = None if git.commit is None else committed_files(here, [str(self.claims)])
-        runs = {path.parent: plan for path, plan in planned.items() if plan.stage in RUN_STAGES}
         beside: dict[Path, Frozen] = {}
         if self.config.since and scope.shared:
             beside[folder / ROUND] = compare_reviewed(
@@ -397,7 +396,7 @@ class WorkflowPlan:
             if search_of(study):
                 continue
             path = folder / study / HISTORY
-            commits = self._commits(study, state, runs)
+            commits = self._commits(study, state)
             known = recorded_rows(path)
             if state.commit and state.registered:
                 known[state.commit] = state.rows
@@ -628,20 +627,13 @@ class WorkflowPlan:
             registered=None if committed is None else files <= committed,
         )
 
-    def _commits(
-        self, study: str, state: RegisterState, runs: Mapping[Path, Plan]
-    ) -> Collection[str]:
-        """The commits at which the runs of the study began, or will begin.
-
-        ``runs`` are the plans of trained and computed runs, by the folder of the plan.
-        """
-        results, plans = (Path(self.folder(name)) / study for name in ("results", "plans"))
-        restored = self._restored(study)
+    def _commits(self, study: str, state: RegisterState) -> Collection[str]:
+        """The commits at which the runs of the study began, or will begin."""
+        results, restored = Path(self.folder(f"results/{study}")), self._restored(study)
         commits = set()
-        for folder in self.jobs(study):
+        for folder, (plan, _) in self.run_plans(study).items():
             start = restored[folder].host if folder in restored else read_start(results / folder)
-            plan = runs.get(plans / folder)
-            outdated = start is not None and plan is not None and start.plan_key != plan.key
+            outdated = start and folder not in restored and start.plan_key != plan.key
             commits.add(state.commit if start is None or outdated else start.commit)
         return {each for each in commits if each}
 

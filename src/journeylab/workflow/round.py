@@ -66,43 +66,39 @@ class ReviewedVersion:
         now = self._sections((self._project / "config.yaml").read_text(encoding="utf-8"))
         figures = self._figures()
         return {
-            study: self._study(study).model_copy(
-                update={
-                    "code": self._modules(study, _NUMBERS, changed),
-                    "drawing": self._modules(study, ("draw",), changed),
-                    "settings": tuple(_differences(settings.get(study), now.get(study))),
-                    "evidence": _counts(evidence, f"evidence/{study}/"),
-                    "figures": figures.get(study),
-                }
+            study: StudyThen(
+                **self._register_then(study),
+                code=self._modules(study, _NUMBERS, changed),
+                drawing=self._modules(study, ("draw",), changed),
+                settings=tuple(_differences(settings.get(study), now.get(study))),
+                evidence=_counts(evidence, f"evidence/{study}/"),
+                figures=figures.get(study),
             )
             for study in names
         }
 
-    def _study(self, study: str) -> StudyThen:
+    def _register_then(self, study: str) -> dict[str, Any]:
         """Outcomes and claims of a study."""
         reference = self._outcomes(study)
+        known = reference.model_dump(include={"claims", "revision", "seeds"}) if reference else {}
         then = self._history.claims(self._commit, study)
         now = self._register.studies.get(study)
-        known: dict[str, Any] = {}
-        if reference is not None:
-            known = reference.model_dump(include={"claims", "revision", "seeds"})
         if then is None or now is None:
-            return StudyThen(**known)
+            return known
         hashes = self._history.rows(self._commit, study) or {}
         current = row_hashes(self._register, study)
         both = [row for row in current if row in hashes]
-        return StudyThen(
-            **known,
-            seeds_from=then.seeds_from,
-            seeds_from_now=now.seeds_from,
-            amendments=tuple(
+        return known | {
+            "seeds_from": then.seeds_from,
+            "seeds_from_now": now.seeds_from,
+            "amendments": [
                 NewAmendment(date=str(each.date), rows=each.rows, reason=each.reason)
                 for each in now.amendments
                 if each not in then.amendments
-            ),
-            changed=tuple(row for row in both if hashes[row][0] != current[row][0]),
-            reworded=tuple(row for row in both if hashes[row][1] != current[row][1]),
-        )
+            ],
+            "changed": [row for row in both if hashes[row][0] != current[row][0]],
+            "reworded": [row for row in both if hashes[row][1] != current[row][1]],
+        }
 
     def _outcomes(self, study: str) -> Reference | None:
         path = f"reference/{study}.json"
