@@ -6,13 +6,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 import pytest
 
 from ..made import wait_for_server
 from .conftest import PROJECT
+from .test_dvc import Repository
 
 SERVICES = PROJECT / "build/services"
 """Python packages of servers and of S3, which no job of the project needs."""
@@ -48,41 +48,23 @@ def endpoint(free_port, tmp_path_factory) -> Iterator[str]:
         server.wait()
 
 
-class Clone:
+@dataclass(frozen=True)
+class Clone(Repository):
     """A folder under git and DVC with the project's DVC settings; the key is in its environment."""
 
-    def __init__(self, path: Path, endpoint: str) -> None:
-        self.path, self.endpoint = path, endpoint
+    endpoint: str
 
-    def run(self, *command: str, key: bool = True, check: bool = True) -> Any:
-        known = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET} if key else {}
+    @property
+    def environment(self) -> dict[str, str]:
+        known = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
         known |= {"AWS_EC2_METADATA_DISABLED": "true"}
-        identity = {
-            f"GIT_{role}_{name}": value
-            for role in ("AUTHOR", "COMMITTER")
-            for name, value in (("NAME", "Test"), ("EMAIL", "test@example.org"))
-        }
-        done = subprocess.run(
-            command,
-            cwd=self.path,
-            env=os.environ
-            | {"PYTHONPATH": f"{PROJECT / 'src'}:{SERVICES}", "DVC_NO_ANALYTICS": "1"}
-            | {"DVC_SITE_CACHE_DIR": f"{self.path}-site"}
-            | identity
-            | known,
-            capture_output=True,
-            text=True,
-        )
-        assert not check or done.returncode == 0, done.stdout + done.stderr
-        return done
+        return super().environment | known | {"PYTHONPATH": f"{PROJECT / 'src'}:{SERVICES}"}
 
-    def dvc(self, *arguments: str, **options: Any) -> Any:
-        return self.run("dvc", *arguments, **options)
+    def check(self, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = self.environment | variables
+        return self.run("journeylab", "check", "--remote", check=False, env=environment)
 
-    def check(self, **options: Any) -> Any:
-        return self.run("journeylab", "check", "--remote", check=False, **options)
-
-    def use_remote(self) -> None:
+    def use_server(self) -> None:
         """The commands of docs/clusters.md, with this server's address."""
         self.dvc("remote", "add", "--local", "--default", "store", "s3://store/journeylab")
         self.dvc("remote", "modify", "--local", "store", "endpointurl", self.endpoint)
@@ -99,11 +81,10 @@ def pushed(tmp_path, endpoint) -> Clone:
     (clone.path / "results").mkdir()
     for name in ("a", "b"):
         (clone.path / "results" / name).write_text(f"{name} of {tmp_path}")
-    clone.run("git", "init", "--quiet")
+    clone.git("init", "--quiet")
     clone.dvc("add", "results")
-    clone.run("git", "add", "--all")
-    clone.run("git", "commit", "--quiet", "--message", "results")
-    clone.use_remote()
+    clone.commit("results")
+    clone.use_server()
     clone.dvc("push")
     return clone
 
@@ -111,8 +92,8 @@ def pushed(tmp_path, endpoint) -> Clone:
 @pytest.fixture
 def cloned(pushed, tmp_path) -> Clone:
     clone = Clone(tmp_path / "second", pushed.endpoint)
-    pushed.run("git", "clone", "--quiet", str(pushed.path), str(clone.path))
-    clone.use_remote()
+    pushed.git("clone", "--quiet", str(pushed.path), str(clone.path))
+    clone.use_server()
     return clone
 
 
@@ -144,8 +125,8 @@ def test_a_clone_pulls_what_was_pushed(pushed, cloned):
 def test_git_holds_neither_the_key_nor_the_address(pushed):
     pushed.dvc("remote", "modify", "--local", "store", "secret_access_key", SECRET)
     assert SECRET in (pushed.path / ".dvc/config.local").read_text()
-    assert pushed.run("git", "status", "--porcelain").stdout == ""
-    pushed.run("git", "add", "--all")
+    assert pushed.git("status", "--porcelain") == ""
+    pushed.git("add", "--all")
     held = pushed.run("git", "grep", "--cached", "-e", SECRET, "-e", pushed.endpoint, check=False)
     assert held.stdout == ""
 
@@ -155,7 +136,7 @@ def test_a_damaged_object_is_named_and_not_pulled(pushed, cloned):
     address = address_of(hashlib.md5(content, usedforsecurity=False).hexdigest())
     [folder] = re.findall(r"md5: (\w+\.dir)", (pushed.path / "results.dvc").read_text())
     change(pushed, address, "put_object(Body=b'damaged')")
-    assert cloned.dvc("pull", check=False).returncode != 0
+    assert cloned.run("dvc", "pull", check=False).returncode != 0
     assert not (cloned.path / "results/a").exists()
     done = cloned.check()
     push = "run `dvc push` in a folder that has the file\n"
@@ -178,7 +159,7 @@ def test_a_damaged_object_is_named_and_not_pulled(pushed, cloned):
 def test_a_remote_that_cannot_be_read_is_one_line(pushed, problem):
     if problem == "no remote":
         (pushed.path / ".dvc/config.local").unlink()
-    done = pushed.check(key=problem != "no key")
+    done = pushed.check(**({"AWS_ACCESS_KEY_ID": ""} if problem == "no key" else {}))
     assert done.returncode == 2
     assert done.stderr.startswith("error: the DVC remote cannot be checked: ")
     assert len(done.stderr.splitlines()) == 1

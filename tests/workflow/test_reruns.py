@@ -64,16 +64,6 @@ def test_more_seeds_train_new_chunks_only(project: Copy) -> None:
     assert len(trained) == 3
 
 
-def test_a_changed_learning_rate_retrains_one_variant(project: Copy) -> None:
-    def change(config: dict) -> None:
-        characters = config["studies"]["exp7"]["arms"]["characters"]
-        characters["variants"] = {"A": {"training": {"learning_rate": 0.001}}, "Aprime": {}}
-
-    project.configure(change)
-    trained = {job[1:4] for job in project.planned() if job[0] == "train"}
-    assert trained == {("exp7", "characters", "A")}
-
-
 def test_a_changed_alpha_judges_again_without_measuring(project: Copy) -> None:
     project.edit("claims/looks.yaml", lambda text: text.replace("alpha: 0.05", "alpha: 0.04"))
     rules = project.rules()
