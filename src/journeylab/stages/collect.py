@@ -27,10 +27,7 @@ def read_taken(call: Call) -> tuple[Mapping[str, str], pd.DataFrame, Origin]:
 
 
 def _taken_runs(call: Call) -> Mapping[str, str]:
-    """The runs of a plan that the looks before it have taken, with their keys.
-
-    A plan without looks takes all of its runs.
-    """
+    """The runs of a plan that the looks before it have taken, with keys; all if it has no looks."""
     known, inputs = dict(call.plan.runs), call.plan.inputs
     files = {int(path.stem): path for path in call.files.get("looks", ())}
     looks = sorted(int(name.removeprefix(LOOK)) for name in inputs if name.startswith(LOOK))

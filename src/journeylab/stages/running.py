@@ -111,10 +111,7 @@ def _registered(start: RunStart, plan: Path, study: str) -> RunStart:
 
 
 def _load(stage: str, plan: Plan) -> None:
-    """Import all code of the stage, compare it with the plan, and refuse any later import.
-
-    Prose and style sheets are compared with the plan as well.
-    """
+    """Import all code of the stage, compare code and assets with the plan, refuse later imports."""
     with _without_garbage_collection():
         for module in closure(catalogue.stage_roots(stage, plan.study)):
             importlib.import_module(module)

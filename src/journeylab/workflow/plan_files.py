@@ -1,7 +1,4 @@
-"""The plan files of a results root, what a start of snakemake changes of them, and their outputs.
-
-Some outputs would be trusted by snakemake although another plan made them.
-"""
+"""Plan files, what a start of snakemake changes of them, and the outputs of their jobs."""
 
 import base64
 import hashlib
@@ -114,10 +111,7 @@ def _incomplete(reports: Path, names: Iterable[str]) -> Iterable[Path]:
 
 
 def job_outputs(name: str, plan: Plan) -> tuple[str, ...]:
-    """The paths of outputs below the root; `name` is the path of the plan below `plans`.
-
-    The first output marks the others as complete.
-    """
+    """The paths of outputs below the root; `name` is the path of the plan below `plans`."""
     if plan.stage == "restore":
         return tuple(f"results/{plan.study}/{file}" for file in plan.settings["files"])
     stage = STAGES[plan.stage]

@@ -139,9 +139,10 @@ class WorkflowPlan:
             self.response = read_response(response, self.register)
             self._check()
         self.earlier = {
-            study: read_earlier(references, study, self.register.studies[study])
+            study: earlier
             for study in self.studies
             if study in self.register.studies
+            and (earlier := read_earlier(references, study, self.register.studies[study]))
         }
         if self.config.scale == "quick":
             self.config = self.config.model_copy(update={"studies": self._cut_down()})
@@ -607,11 +608,8 @@ class WorkflowPlan:
 
     def _words(self, register: Register) -> dict[str, Any]:
         """What stages print of the studies of a register."""
-        earlier = {
-            study: reference.model_dump(mode="json")
-            for study in register.studies
-            if (reference := self.earlier.get(study)) is not None
-        }
+        known = {study: self.earlier[study] for study in register.studies if study in self.earlier}
+        earlier = {study: reference.model_dump(mode="json") for study, reference in known.items()}
         return {"register": register.model_dump(mode="json"), "earlier": earlier}
 
     def _state(self, study: str, git: GitState, committed: frozenset[str] | None) -> RegisterState:

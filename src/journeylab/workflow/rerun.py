@@ -110,10 +110,7 @@ class Result(NamedTuple):
 
 
 def find_units(plans: Plans, folder: Path) -> tuple[list[Unit], list[str]]:
-    """All units of the current plans, and the files of older keys.
-
-    Raises UserError for a damaged file.
-    """
+    """All units of the current plans, and the files of older keys. Raises UserError for damage."""
     units: list[Unit] = []
     older = []
     for path in find_files(folder, f"*/*/*/*{SUFFIX}"):

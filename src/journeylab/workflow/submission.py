@@ -1,7 +1,7 @@
 """The executor of jobs on SLURM, so that a workflow outlives what its plugin does not.
 
 When one poll fails, the plugin forgets all jobs, and the workflow waits for ever. Its polls grow
-rarer while no job ends, and a job that sbatch could not hand over fails.
+rarer while no job ends, and a job that sbatch could not hand over fails; here it is sent later.
 """
 
 import asyncio
@@ -50,10 +50,7 @@ class StoppedError(Exception):
 
 
 def keep_polling(executor: Executor, seconds: float) -> None:
-    """Make a SLURM executor poll every `seconds`, and outlive times when SLURM does not answer.
-
-    A submission that SLURM did not take is repeated later.
-    """
+    """Make a SLURM executor poll every `seconds`, and outlive times when SLURM does not answer."""
     vars(executor).update(seconds=seconds, sent={}, ended=set(), unsent=[], waits=set(), reasons={})
     executor.__class__ = _Persistent
 
