@@ -61,13 +61,14 @@ class StudySearch:
         return Path(self.config.root)
 
     @cached_property
-    def runs(self) -> list[RunSettings]:
-        """The searched runs."""
-        return [
-            run
-            for run in runs_of(self.study, self.settings)
-            if not run.computed and {run.arm, f"{run.arm}/{run.variant}"} & {*self.search.arms}
-        ]
+    def runs(self) -> dict[str, RunSettings]:
+        """The searched runs by name, ``arm/variant``."""
+        named = {f"{run.arm}/{run.variant}": run for run in runs_of(self.study, self.settings)}
+        return {
+            name: run
+            for name, run in named.items()
+            if not run.computed and {run.arm, name} & {*self.search.arms}
+        }
 
     @cached_property
     def trials(self) -> dict[str, tuple[Job, str, Trial]]:
@@ -78,7 +79,7 @@ class StudySearch:
         """
         [seeds] = chunks(self.search.pilots, len(self.search.pilots))
         start, trials = self.search.start(), {}
-        for run in self.runs:
+        for name, run in self.runs.items():
             for trial in self.search.reachable(self.search.last):
                 settings = with_values(run.settings, self.search.values(trial.point))
                 training = settings["training"]
@@ -89,13 +90,11 @@ class StudySearch:
                 except ValueError as error:
                     if trial.point not in start:
                         continue
-                    raise UserError(
-                        f"config.yaml: studies.{self.study}.search: {self.search.name(trial)} of "
-                        f"{run.arm}/{run.variant}: {error}"
-                    ) from None
+                    at = f"config.yaml: studies.{self.study}.search"
+                    raise UserError(f"{at}: {self.search.name(trial)} of {name}: {error}") from None
                 tried = run._replace(settings=job.model_dump(mode="json"))
                 folder = f"{run.arm}.{run.variant}/{self.search.name(trial)}/{seeds}"
-                trials[folder] = Job(folder, seeds, tried), f"{run.arm}/{run.variant}", trial
+                trials[folder] = Job(folder, seeds, tried), name, trial
         return trials
 
     def plans(self) -> Iterator[tuple[str, Plan]]:
@@ -146,10 +145,9 @@ class StudySearch:
         evaluated = evaluation.model_dump(mode="json") if evaluation else {}
         basis |= {".".join(("evaluation", *path)): value for path, value in leaves(evaluated)}
         basis["engine"] = self.config.engine
-        for run in self.runs:
+        for name, run in self.runs.items():
             kept = without_values(run.settings, self.search.grid)
-            names = ((".".join((f"{run.arm}/{run.variant}", *path)), x) for path, x in leaves(kept))
-            basis |= dict(names)
+            basis |= {".".join((name, *path)): value for path, value in leaves(kept)}
         return basis
 
     def check(self, file: str) -> None:
@@ -164,14 +162,14 @@ class StudySearch:
         for name in self.search.arms:
             check_known(name, known, f"{at}.arms: {name!r}: no such trained run")
         metrics = printed_names(self.study).metrics
-        for run in self.runs:
+        for name, run in self.runs.items():
             for place, measured in self.search.measured.items():
                 try:
-                    name, _ = measured.of(run.arm)
+                    metric, _ = measured.of(run.arm)
                 except ValueError as error:
                     raise UserError(f"{at}{place}.{error}") from None
-                unmeasured = f"{at}{place}.metric: {name!r} is not measured after training"
-                check_known(name, metrics, unmeasured)
+                unmeasured = f"{at}{place}.metric: {metric!r} is not measured after training"
+                check_known(metric, metrics, unmeasured)
             for setting in self.search.grid:
                 try:
                     read_setting(run.settings, setting)
@@ -182,7 +180,7 @@ class StudySearch:
                         if path[0] in ("model", "training") and isinstance(value, int | float)
                     ]
                     raise UserError(
-                        f"{at}.grid: {setting!r}: {run.arm}/{run.variant} has no such number;"
+                        f"{at}.grid: {setting!r}: {name} has no such number;"
                         f"{accepted(setting, numbers)}"
                     ) from None
 
@@ -219,14 +217,13 @@ class StudySearch:
 
     def finished(self) -> Path | None:
         """The last round of the search that was made with the current plans."""
-        keys = {path: plan.key for path, plan in self.plans() if plan.stage == "choose"}
-        for number in range(1, self.search.last + 1):
+        rounds = (plan for _, plan in self.plans() if plan.stage == "choose")
+        for number, plan in enumerate(rounds, 1):
             path = output_path(self.root, "choose", study=self.study, round=number)
-            key = keys[plan_path("choose", study=self.study, round=number)]
             origin = read_origin(path) if path.exists() else None
-            if origin is None or origin.plan_key != key:
+            if origin is None or origin.plan_key != plan.key:
                 return None
-            if not read_search(path, key).asked:
+            if not read_search(path, plan.key).asked:
                 return path
         return None
 
@@ -253,10 +250,8 @@ class StudySearch:
     def in_use(self) -> dict[str, dict[str, float]]:
         """The values of the searched settings in config.yaml, by run."""
         return {
-            f"{run.arm}/{run.variant}": {
-                setting: read_setting(run.settings, setting) for setting in self.search.grid
-            }
-            for run in self.runs
+            name: {setting: read_setting(run.settings, setting) for setting in self.search.grid}
+            for name, run in self.runs.items()
         }
 
     def differing(self, record: SearchRecord) -> Iterator[str]:

@@ -125,7 +125,6 @@ async def _protected(file: Any) -> bool:
 
 def begin_jobs(workflow: Any, plan: WorkflowPlan) -> None:
     """What is done once before the first job runs."""
-    # the timers of the limit would take a third of a core
     lift_default_limit(workflow.scheduler)
     try:
         prepare_cluster(workflow)
