@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from ..made import pdf_text, registered
-from .conftest import PROJECT, Copy, made_once
+from .conftest import PROJECT, Copy, commit, made_once
 
 pytestmark = [pytest.mark.workflow, pytest.mark.system]
 
@@ -58,10 +58,6 @@ class Repository(Copy):
         (self.path / "evidence/README").write_text("none yet\n")
         self.git("init", "--quiet", "--initial-branch", "main")
 
-    def commit(self, message: str) -> None:
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message", message)
-
     def use_remote(self, folder: Path) -> None:
         self.dvc("remote", "add", "--local", "--default", "store", str(folder))
 
@@ -86,10 +82,10 @@ def computed(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Reposi
     def keep(folder: Path) -> None:
         repository = Repository(finished.duplicate(folder / "project").path)
         repository.begin()
-        repository.commit("a project")
+        commit(repository.path, "a project")
         repository.use_remote(folder / "remote")
         repository.dvc("repro")
-        repository.commit("its results")
+        commit(repository.path, "its results")
         repository.dvc("push")
 
     return Repository(made_once(tmp_path_factory, "dvc", keep) / "project")

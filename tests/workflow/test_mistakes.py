@@ -52,11 +52,9 @@ def test_a_mistake_gives_one_error_line(
 
 def test_only_targets_below_the_root_name_studies(fresh: Copy) -> None:
     root = "build/exp99/x"
-    options = ("-n", "--shadow-prefix", f"{fresh.path}/exp20/x")
-    fresh.snakemake(*options, f"{root}/reports/exp5.pdf", "--config", f"root={root}")
-    done = fresh.snakemake(
-        "-n", f"{root}/reports/exp6.pdf", "--config", f"root={root}", check=False
-    )
+    options = ("-n", "--shadow-prefix", f"{fresh.path}/exp20/x", "--config", f"root={root}", "--")
+    fresh.snakemake(*options, f"{root}/reports/exp5.pdf")
+    done = fresh.snakemake(*options, f"{root}/reports/exp6.pdf", check=False)
     assert f"error: {root}/reports/exp6.pdf: exp6 is not in config.yaml" in done.stderr
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from ..made import wait_for_server
-from .conftest import PROJECT
+from .conftest import PROJECT, commit
 from .test_dvc import Repository
 
 SERVICES = PROJECT / "build/services"
@@ -83,7 +83,7 @@ def pushed(tmp_path, endpoint) -> Clone:
         (clone.path / "results" / name).write_text(f"{name} of {tmp_path}")
     clone.git("init", "--quiet")
     clone.dvc("add", "results")
-    clone.commit("results")
+    commit(clone.path, "results")
     clone.use_server()
     clone.dvc("push")
     return clone

@@ -8,7 +8,7 @@ import pytest
 
 from journeylab.records.files import read_json
 
-from .conftest import PROJECT, Copy, copy_project
+from .conftest import PROJECT, Copy, commit, copy_project
 
 PAGE = PROJECT / "docs/tutorial.md"
 STUDY = "exp99_tutorial"
@@ -38,11 +38,9 @@ def checkout(tmp_path: Path) -> Copy:
     for name in ("pyproject.toml", "paper/paper.tex"):
         (copy.path / name).parent.mkdir(exist_ok=True)
         (copy.path / name).write_bytes((PROJECT / name).read_bytes())
-    copy.run("git", "init", "-q")
+    commit(copy.path, "begin")
     copy.run("git", "config", "user.name", "n")
     copy.run("git", "config", "user.email", "e")
-    copy.run("git", "add", "-A")
-    copy.run("git", "commit", "-qm", "begin")
     return copy
 
 
