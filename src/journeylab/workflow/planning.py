@@ -603,7 +603,8 @@ class WorkflowPlan:
         if self.config.anonymous or not known:
             return {}
         base = f"{about['repository-code']}/blob/v{about['version']}/{folder.relative_to(here)}"
-        tables = "tables" if (folder / "tables.py").exists() else "figures"
+        makers = ("printed", "tables")  # printed.py stands beside a tables.py of the computation
+        tables = next((name for name in makers if (folder / f"{name}.py").exists()), "figures")
         return {"figures": f"{base}/figures.py", "tables": f"{base}/{tables}.py"}
 
     def _words(self, register: Register) -> dict[str, Any]:
