@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from journeylab.catalogue import discover, printed_names
 from journeylab.claims.checks import check_register
@@ -12,6 +13,8 @@ from journeylab.claims.hashes import row_hashes
 from journeylab.claims.looks import schedule
 from journeylab.claims.register import read_register
 from journeylab.claims.schema import Register, StudyClaims
+from journeylab.claims.theorems import STATEMENTS, Document, Theorems, read_statements
+from journeylab.commands.app import app
 from journeylab.config import (
     ArmSettings,
     ComputedArm,
@@ -375,3 +378,42 @@ def test_boundaries_are_in_no_hash_of_a_row_and_in_the_plan_of_their_study_only(
 def test_the_register_fits_the_studies():
     metrics = {study: printed_names(study).metrics for study in discover()}
     check_register(registered(), {}, metrics)
+
+
+# -- what the documents say -----------------------------------------------------------------------
+
+SAID = "{section: page 1, says: It is better., claims: [exp1.1]}"
+
+
+def statements(folder, text):
+    (folder / STATEMENTS).write_text(f"documents:\n  {text}", encoding="utf-8")
+    documents = {"plan": Document(title="the plan", studies=("exp1",))}
+    return read_statements(folder, Register.model_validate(RAW), Theorems(documents=documents))
+
+
+def test_a_statement_has_its_claims(tmp_path):
+    [known] = statements(tmp_path, f"plan: [{SAID}]")["plan"]
+    assert known.claims == ("exp1.1",)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (f"plan: [{SAID.replace('exp1.1', 'exp1.2')}]", "no statement names exp1.1"),
+        (f"plan: [{SAID}, {{section: p, says: s, claims: [exp1.3]}}]", "'exp1.3' is no claim"),
+        (f"plan: [{SAID}, {{section: p, says: s}}]", "claims: name those that test it"),
+        (f"other: [{SAID}]", "'other' is no document"),
+        (f"plan: [{SAID}, {{section: p, says: s, claim: [exp1.1]}}]", "claim"),
+    ],
+)
+def test_gaps_and_mistakes_are_named(tmp_path, text, error):
+    with pytest.raises(UserError, match=f"{tmp_path / STATEMENTS}.*{error}"):
+        statements(tmp_path, text)
+
+
+def test_the_printed_list_is_current(monkeypatch):
+    """`journeylab coverage > docs/coverage.md` makes it anew."""
+    monkeypatch.chdir(PROJECT)
+    done = CliRunner().invoke(app, ["coverage"])
+    assert done.exit_code == 0, done.output
+    assert done.stdout == (PROJECT / "docs/coverage.md").read_text(encoding="utf-8")

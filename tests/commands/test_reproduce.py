@@ -388,8 +388,9 @@ def test_a_unit_that_cannot_be_rerun_counts_as_different(
     assert "the sample excludes no number of differing units" in done.output
 
 
+@pytest.mark.parametrize("present", [False, True])
 def test_an_external_file_that_is_missing_is_fetched(
-    project: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    project: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, present: bool
 ) -> None:
     digest = "0123456789abcdef" * 4
     plans = dict(WorkflowPlan(read_yaml(Path("config.yaml"))).plans())
@@ -411,19 +412,15 @@ def test_an_external_file_that_is_missing_is_fetched(
 
     monkeypatch.setattr(rerun, "_run", run)
     plans |= {path: needing, f"external/{digest[:16]}.json": fetch}
-    for present in (False, True):
-        jobs.clear()
-        data = tmp_path / "data"
-        if present:
-            (data / "external").mkdir(parents=True)
-            (data / "external" / digest[:16]).touch()
-        with pytest.raises(UserError, match="that is all"):
-            rerun.rerun(unit, plans, tmp_path, data)
-        folder = data if present else tmp_path / unit.folder
-        assert jobs == [
-            *([] if present else [("fetch", {})]),
-            ("generate", {"data": folder / "external" / digest[:16]}),
-        ]
+    data, folder = tmp_path / "data", tmp_path / unit.folder
+    if present:
+        (data / "external").mkdir(parents=True)
+        (data / "external" / digest[:16]).touch()
+        folder = data
+    with pytest.raises(UserError, match="that is all"):
+        rerun.rerun(unit, plans, tmp_path, data)
+    generated = ("generate", {"data": folder / "external" / digest[:16]})
+    assert jobs == [*([] if present else [("fetch", {})]), generated]
 
 
 # -- mistakes --------------------------------------------------------------------------------------

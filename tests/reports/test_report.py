@@ -16,16 +16,19 @@ from journeylab.claims.regions import Region
 from journeylab.config import UserError
 from journeylab.plotting import save, stopping, styled
 from journeylab.records.files import read_json, verify, write_folder, write_json
+from journeylab.records.plans import Plan
+from journeylab.records.runs import RunRecord, SeedOutcome, Training, describe_run
 from journeylab.records.verdicts import Earlier, Registration
 from journeylab.reports.draw import draw_results
 from journeylab.reports.first_page import first_sentence
-from journeylab.reports.tables import verdict_tables
+from journeylab.reports.tables import fairness, verdict_tables
 from journeylab.reports.typeset import compile_report, describe
 from journeylab.studies.exp5_ssm_bridge import figures
 from journeylab.wording.rows import COARSE
 from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import headline
 
+from ..made import named
 from .conftest import (
     CITED,
     PROSE,
@@ -502,3 +505,22 @@ def test_claims_link_to_the_index_and_drawings_to_released_code(tmp_path, traine
     made = tmp_path / "linked.pdf"
     compile_report(report | {"code": code}, trained[1], "", made)
     assert b"(https://example.org/blob/v1/figures.py)" in made.read_bytes()
+
+
+def run_of(arm: str, **data: int) -> RunRecord:
+    settings = {"training": {"steps": 300, "learning_rate": 0.01}, "data": data}
+    plan = Plan(stage="train", study="exp7", arm=arm, variant="A", seeds=(0, 1), settings=settings)
+    outcomes = [SeedOutcome(seed=seed, status="finished") for seed in (0, 1)]
+    cost = Training(parameters=10, flops=2e6, tokens=30)
+    return describe_run(plan, inputs={}, outcomes=outcomes, files={}, training=cost)
+
+
+def test_costs_are_per_world_and_worlds_are_counted_if_a_seed_has_several():
+    single = fairness([run_of("one"), run_of("none", worlds=1)], named())
+    assert "Worlds" not in single.frame
+    assert "tokens and steps are per seed." in single.notes
+    table = fairness([run_of("one"), run_of("four", worlds=4)], named())
+    numbers = table.frame[["Seeds", "Worlds", "Steps"]].to_numpy().tolist()
+    assert numbers == [["2", "1", "300"], ["2", "4", "300"]]
+    assert "are per world of a seed." in table.notes
+    assert {"Seeds", "Worlds"} <= set(table.numeric)

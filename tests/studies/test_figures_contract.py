@@ -31,6 +31,15 @@ CONSTANTS = {"journeylab.datasets", "journeylab.datasets.settings", "journeylab.
 """Modules of datasets that generate nothing."""
 AS_BEFORE = "as before|as in Figure 1|as in the figures before"
 
+LINES = {
+    "exp1": {"accuracy": "Parikh ceiling"},
+    "exp6": dict.fromkeys(("heads", "models"), "position-blind ceiling"),
+    "exp10": dict.fromkeys(("accuracy", "learning", "heads"), "wiring-blind ceiling"),
+    "exp11": dict.fromkeys(("accuracy", "learning"), "permutation-invariant ceiling")
+    | {"ratio": "printed"},
+}
+"""Study → figure → a line that each of its panels has."""
+
 Results = Callable[[str], StudyResults]
 Figures = Callable[[str], dict[str, Figure]]
 Tables = Callable[[str], Mapping[str, Table]]
@@ -77,6 +86,12 @@ def drawn_untrained_of(untrained_of: Results) -> Figures:
 
 def test_every_figure_is_drawn_from_whole_results(study: str, drawn_of: Figures) -> None:
     assert set(drawn_of(study)) == set(catalogue.figures_part(study).FIGURES)
+
+
+def test_every_panel_has_its_ceiling(study: str, drawn_of: Figures) -> None:
+    for name, line in LINES.get(study, {}).items():
+        for axes in drawn_of(study)[name].axes:
+            assert line in [each.get_label() for each in axes.lines]
 
 
 def test_the_first_figure_fits_on_the_first_page(study: str, drawn_of: Figures) -> None:

@@ -34,15 +34,9 @@ class Local(HTTPAdapter):
         self.content = content
 
     def send(self, request, **_):
-        headers = {"Content-Type": "application/ld+json"}
-        raw = HTTPResponse(
-            BytesIO(self.content),
-            headers,
-            status=200,
-            preload_content=False,
-            request_method="GET",
-            request_url=request.url,
-        )
+        about = {"headers": {"Content-Type": "application/ld+json"}, "status": 200}
+        about |= {"request_method": "GET", "request_url": request.url}
+        raw = HTTPResponse(BytesIO(self.content), preload_content=False, **about)
         return self.build_response(request, raw)
 
 

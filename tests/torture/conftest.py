@@ -18,10 +18,10 @@ import pytest
 import yaml
 
 from journeylab.config import UserError
-from journeylab.records.files import sha256, verify
+from journeylab.records.files import verify
 
 from ..made import PROJECT
-from ..workflow.conftest import Copy, command_of, copy_project, made_once
+from ..workflow.conftest import MADE, Copy, command_of, copy_project, hashes, made_once  # noqa: F401
 
 FOLDER = PROJECT / "build/torture"
 SHARE = float(os.environ.get("JOURNEYLAB_CASES", "1"))
@@ -81,17 +81,6 @@ RUN = f"results/{STUDY}/many/hidden/{SEEDS}"
 REPORT = f"reports/{STUDY}.pdf"
 DATA = f"data/{STUDY}/points/{SEEDS}.parquet"
 RESULTS, DRAWN = f"results/{STUDY}", f"reports/{STUDY}"
-MADE = (
-    "data/**/*.parquet",
-    "results/**/*.parquet",
-    "results/**/*.safetensors",
-    "results/**/run.json",
-    "results/**/verdicts.json",
-    "reports/exp*/figures/*",
-    "reports/exp*/tables/*",
-    "reports/exp*/numbers.*",
-)
-"""The outputs whose bytes depend on settings, code and data alone."""
 PRINTED = ("reports/*.pdf", "reports/response.*", "reports/index.html")
 """Outputs that also print when the runs were made, and their CPU time."""
 
@@ -186,16 +175,6 @@ def sweep(runs: int, config: dict[str, Any]) -> None:
     study["training"]["steps"] = 10
     study["scales"] = {}
     config |= {"scale": "default", "seeds": {"default": 2}}
-
-
-def hashes(copy: Copy, *patterns: str) -> dict[str, str]:
-    """SHA-256 of the outputs, by path."""
-    return {
-        str(path.relative_to(copy.path)): sha256(path)
-        for pattern in patterns or MADE
-        for path in sorted(copy.path.glob(pattern))
-        if path.is_file() and not path.name.startswith(".")  # the times that snakemake keeps
-    }
 
 
 def damaged(copy: Copy) -> list[str]:

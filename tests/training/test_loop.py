@@ -15,10 +15,13 @@ from typing import Any
 import pytest
 import torch
 
+from journeylab.records import live
+from journeylab.records.cost import start_counting
 from journeylab.records.files import read_noted_tensors
 from journeylab.streams import Streams
 from journeylab.training import (
     Trained,
+    count_steps,
     discard_checkpoints,
     learning_rate,
     prepare_process,
@@ -290,6 +293,37 @@ def test_terminal_gets_a_bar() -> None:
         progress.advance(2, lambda: 0.5)
     assert "seed 3" in stream.getvalue()
     assert "2/2" in stream.getvalue()
+
+
+def test_progress_is_read_as_it_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journeylab.training.progress.SECONDS_BETWEEN_FILES", 0.0)
+    plan = tmp_path / "train.json"
+    assert live.read_progress(plan) is None
+    with (
+        count_steps(tmp_path / "train.progress.json", 400, start_counting()),
+        report_progress("a", 100, 20, seeds=2, stream=io.StringIO()) as progress,
+    ):
+        progress.advance(30, lambda: 0.25)
+        state = live.read_progress(plan)
+        assert (state.done, state.before, state.total) == (60, 40, 400)
+        assert (state.seeds, state.step, state.loss) == (2, 30, 0.25)
+        assert state.cost.cpu_seconds > 0.0
+        assert state.rate == pytest.approx(20 / state.seconds)
+        assert state.written == plan.with_suffix(".progress.json").stat().st_mtime
+        progress.advance(31, lambda: math.nan)
+        assert live.read_progress(plan).loss is None
+
+
+def test_progress_without_steps_has_no_rate() -> None:
+    assert live.JobProgress(done=40, before=40, total=400, seconds=3.0).rate is None
+
+
+@pytest.mark.parametrize("content", ["", "{", json.dumps({"done": 1})])
+def test_damaged_progress_counts_as_none(tmp_path: Path, content: str) -> None:
+    (tmp_path / "train.progress.json").write_text(content)
+    assert live.read_progress(tmp_path / "train.json") is None
 
 
 def test_prepared_process_has_one_thread(ordinary_algorithms: None) -> None:

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from filelock import FileLock
 
+from journeylab.records.files import sha256
 from journeylab.records.stages import STAGES
 
 from ..made import git
@@ -36,6 +37,17 @@ READ = {
     "runs": "results/{study}",
     "verdicts": "results/{study}/verdicts.json",
 }
+MADE = (
+    "data/**/*.parquet",
+    "results/**/*.parquet",
+    "results/**/*.safetensors",
+    "results/**/run.json",
+    "results/**/verdicts.json",
+    "reports/exp*/figures/*",
+    "reports/exp*/tables/*",
+    "reports/exp*/numbers.*",
+)
+"""The outputs whose bytes depend on settings, code and data alone."""
 TINY_RESPONSE = """points:
   - {id: union, reviewer: R1, point: "Better?", claims: [prop:lis-union], figures: [exp7/tiers]}
   - {id: bridge, reviewer: R2, point: "Is it the same?", claims: [exp5], answer: It is.}
@@ -164,6 +176,16 @@ class Copy:
         """The same project with the same results in another folder."""
         subprocess.run(["cp", "-a", str(self.path), str(path)], check=True)
         return Copy(path)
+
+
+def hashes(copy: Copy, *patterns: str) -> dict[str, str]:
+    """SHA-256 of the outputs, by path."""
+    return {
+        str(path.relative_to(copy.path)): sha256(path)
+        for pattern in patterns or MADE
+        for path in sorted(copy.path.glob(pattern))
+        if path.is_file() and not path.name.startswith(".")  # the times that snakemake keeps
+    }
 
 
 def make_tiny(config: dict[str, Any]) -> None:

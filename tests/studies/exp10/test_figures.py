@@ -3,14 +3,8 @@ from journeylab.catalogue import printed_names
 ARMS = printed_names("exp10").arms
 
 
-def test_every_panel_has_its_ceiling(drawn):
-    for name in ("accuracy", "learning", "heads"):
-        for each in drawn[name].axes:
-            assert "wiring-blind ceiling" in [line.get_label() for line in each.lines]
+def test_tables_list_every_run_and_every_impossible_entry(drawn, tables):
     assert len(drawn["accuracy"].axes) == 2
-
-
-def test_tables_list_every_run_and_every_impossible_entry(tables):
     accuracies = tables["accuracies"].frame
     assert len(accuracies) == 4
     assert accuracies["Arm"].tolist()[:3] == [ARMS["degree"], ARMS["degree"], ARMS["digits"]]

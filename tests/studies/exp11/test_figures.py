@@ -1,12 +1,5 @@
-def test_every_task_has_its_ceiling(drawn):
+def test_tables_show_accuracies_and_changes_of_the_loss(drawn, tables):
     assert len(drawn["accuracy"].axes) == 4  # three tasks, and exact match for one of them
-    for each in (*drawn["accuracy"].axes, *drawn["learning"].axes):
-        assert "permutation-invariant ceiling" in [line.get_label() for line in each.lines]
-    for each in drawn["ratio"].axes:
-        assert "printed" in [line.get_label() for line in each.lines]
-
-
-def test_tables_show_accuracies_and_changes_of_the_loss(tables):
     accuracies = tables["accuracies"].frame
     assert len(accuracies) == 5
     assert (accuracies["Diagonal"] == "–").sum() == 2  # PMA has no S, the sentence no k = n
