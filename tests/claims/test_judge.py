@@ -232,8 +232,7 @@ def test_a_step_wider_than_what_matters_is_noted(judge, effect, region, coarse):
 AB, BC, AD = ({"difference": pair} for pair in ([A, B], [B, C], [A, D]))
 NESTED = {"difference": [AD, BC]}
 SHARE = {"range": [0, 1]}
-TOP = [1.0] * 12
-ALL = {"a": TOP, "b": TOP, "c": TOP, "d": [0.5] * 12}
+ALL = {"a": UP, "b": UP, "c": UP, "d": [0.5] * 12}
 MOST = [None] * 5 + [1.0] * 4 + [0.2] * 3
 """A failed seed is no seed at an end, nor one elsewhere."""
 
@@ -244,7 +243,7 @@ MOST = [None] * 5 + [1.0] * 4 + [0.2] * 3
         (AB, {"a": [0.996] * 12, "b": [0.99] * 12}, SHARE, "ceiling (0.996 in “a, a” and 0.99 in"),
         (AB, {"a": [0.01] * 12, "b": [0.0] * 12}, SHARE, "floor (0.01 in “a, a” and 0 in “b, a”)"),
         (AB, {"a": [0.996] * 12, "b": [0.98] * 12}, SHARE, None),
-        (AB, {"a": [0.0] * 12, "b": TOP}, SHARE, None),
+        (AB, {"a": [0.0] * 12, "b": UP}, SHARE, None),
         (AB, {"a": [1.0] * 7 + [0.1] * 5, "b": MOST}, SHARE, "ceiling"),
         (AB, {"a": [1.0] * 5 + [0.1] * 7, "b": MOST}, SHARE, None),
         (NESTED, ALL, SHARE, "ceiling"),

@@ -231,9 +231,8 @@ def write_trained_content(folder: Path, verdicts: StudyRows) -> None:
 CITED = sorted(cited(catalogue.prose("exp5")))
 
 
-@pytest.fixture(scope="session")
-def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Path]:
-    """exp5 at a tiny size, and the folder drawn from it."""
+def computed_results() -> StudyResults:
+    """exp5 at a tiny size."""
     cases: dict[str, Any] = {"computed": "bridge", "draws": 2, "lengths": (20, 200)}
     arm = Bridge(replicates="once", variants=list(OPERATORS), **cases)
     runs = [
@@ -269,8 +268,13 @@ def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Pa
     records = tuple(describe_run(plan, inputs={}, outcomes=(), files={}) for plan in runs)
     settings = Settings(arms={"bridge": arm})
     names = printed_names("exp5")
-    results = StudyResults("exp5", settings, table, names, verdicts, runs=records)
-    folder = tmp_path_factory.mktemp("computed") / "exp5"
+    return StudyResults("exp5", settings, table, names, verdicts, runs=records)
+
+
+@pytest.fixture(scope="session")
+def computed(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Path]:
+    """exp5 at a tiny size, and the folder drawn from it."""
+    results, folder = computed_results(), tmp_path_factory.mktemp("computed") / "exp5"
     with write_folder(folder) as partial:
         draw_results(results, figures, partial, CITED)
     return results, folder

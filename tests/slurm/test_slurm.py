@@ -13,10 +13,9 @@ from slurm_cluster import NODES, Cluster, end
 from journeylab.records.files import read_json
 
 from .. import made
-from ..workflow.conftest import Copy
+from ..workflow.conftest import MADE, Copy, hashes
 from ..workflow.test_looks import SEEDS as PLANTED_SEEDS
 from ..workflow.test_looks import STATES, STUDY, plant, seeds_of, states
-from ..workflow.test_runs import RESULTS, hashes
 from .conftest import PROFILE, Submitting, environment_of, is_training
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(900)]
@@ -74,7 +73,7 @@ def test_cancelled_and_timed_out_runs_resume_and_equal_local_runs(
     at = {job["JobId"]: job["NodeList"] for job in submitted}
     assert at[host["scheduler"]["job"]] == host["scheduler"]["nodes"]
 
-    kept = [pattern for pattern in RESULTS if not pattern.startswith("reports/")]
+    kept = [pattern for pattern in MADE if not pattern.startswith("reports/")]
     expected = hashes(local, *kept)
     assert len(expected) > 15
     assert hashes(submitting.copy, *kept) == expected

@@ -73,7 +73,7 @@ def drawn(tmp_path_factory):
     """The folder drawn from exp5 at a tiny size, with one verdict."""
     statement = "A′ − B: 100·u·N·max‖R^±k‖² & more"
     verdict = exact("exp5.1", "supported", 2.7e-13, statement=statement, source="document")
-    results = computed_results(evidence=True)
+    results = computed_results()
     verdicts = results.verdicts.model_copy(update={"verdicts": (verdict,)})
     folder = tmp_path_factory.mktemp("latex") / "exp5"
     with write_folder(folder) as partial:

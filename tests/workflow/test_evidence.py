@@ -12,8 +12,7 @@ from journeylab.records import runs
 from journeylab.records.files import read_json, write_json
 
 from ..made import flip, git, pdf_text
-from .conftest import Copy, commit, made_once
-from .test_runs import hashes
+from .conftest import Copy, commit, hashes, made_once
 
 pytestmark = [pytest.mark.workflow, pytest.mark.system]
 

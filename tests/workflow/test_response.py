@@ -13,8 +13,7 @@ import pytest
 
 from journeylab.records.files import read_json, write_json
 
-from .conftest import Copy
-from .test_runs import hashes
+from .conftest import Copy, hashes
 
 pytestmark = pytest.mark.workflow
 
