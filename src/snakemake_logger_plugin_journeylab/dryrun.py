@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from journeylab.records.stages import STAGES
-from journeylab.wording.costs import more_looks, seconds_of
+from journeylab.wording.costs import Outline
 from journeylab.wording.typography import roughly
 
 _REASONS = {
@@ -21,13 +21,8 @@ _REASONS = {
 _ORDER = [*STAGES]
 
 
-def summary(jobs: Iterable[Mapping[str, Any]], outline: Mapping[str, Any]) -> Iterator[str]:
-    """The lines about the jobs of a dry run, which are given as records of snakemake.
-
-    `outline` maps each study to its number of jobs per "rule arm" (`jobs`), the training steps of
-    each plan (`steps`), and the expected CPU-seconds per step and per job without training
-    (`seconds_per_step`, `seconds_per_job`; None if unknown).
-    """
+def summary(jobs: Iterable[Mapping[str, Any]], outlines: Mapping[str, Outline]) -> Iterator[str]:
+    """The lines about the jobs of a dry run, which are given as records of snakemake."""
     groups: defaultdict[str, dict[tuple[int, str], list[Mapping[str, Any]]]] = defaultdict(dict)
     for job in jobs:
         rule, _, study = job["rule_name"].partition("_")  # restore_exp7 has no wildcards
@@ -37,7 +32,7 @@ def summary(jobs: Iterable[Mapping[str, Any]], outline: Mapping[str, Any]) -> It
             groups[str(known["study"])].setdefault(group, []).append(job)
     counts: Counter[int] = Counter()
     for study in sorted(groups, key=lambda name: (len(name), name)):
-        yield from _study(study, groups[study], outline.get(study, {}))
+        yield from _study(study, groups[study], outlines.get(study, Outline()))
         for (rule, _), members in groups[study].items():
             counts[rule] += len(members)
     if counts:
@@ -49,21 +44,18 @@ def summary(jobs: Iterable[Mapping[str, Any]], outline: Mapping[str, Any]) -> It
 def _study(
     study: str,
     groups: Mapping[tuple[int, str], list[Mapping[str, Any]]],
-    outline: Mapping[str, Any],
+    outline: Outline,
 ) -> Iterator[str]:
     """The jobs of a study by rule and arm: how many of all planned jobs run, and why."""
     jobs = [job for members in groups.values() for job in members]
-    known = outline.get("steps", {})
-    steps = sum(known.get(path, 0) for job in jobs for path in job["input"])
-    computed = sum(job["rule_name"] == "compute" for job in jobs)
-    seconds = seconds_of(steps, computed, outline)
+    seconds = outline.cost(path for job in jobs for path in job["input"])
     cost = f", about {roughly(seconds)} of CPU time" if seconds >= 1.0 else ""
     yield f"{study or 'all studies'}: {len(jobs)} jobs{cost}"
     names = {group: f"{_ORDER[group[0]]} {group[1]}".strip() for group in groups}
     width = max(map(len, names.values()))
     for group, name in sorted(names.items()):
         count = len(groups[group])
-        total = max(outline.get("jobs", {}).get(name, 0), count)
+        total = max(outline.jobs.get(name, 0), count)
         reasons = Counter(classify(job["reason"] or "") for job in groups[group])
         why = ", ".join(
             reason if number == count else f"{number} {reason}"
@@ -72,7 +64,7 @@ def _study(
         yield f"  {name:<{width}}  {count} of {total}  {why}"
     rules = {job["rule_name"] for job in jobs}
     if "look" in rules:
-        yield f"  {more_looks(outline)}"
+        yield f"  {outline.more_looks}"
     if "choose" in rules:
         yield "  after each round, runs whose choice has a neighbour that was not tried try it"
 

@@ -16,6 +16,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from journeylab.records.live import Pace, add_up, read_progress
 from journeylab.records.stages import STAGES
+from journeylab.wording.costs import Outline
 from journeylab.wording.typography import clock, roughly
 from snakemake_logger_plugin_journeylab import wording
 from snakemake_logger_plugin_journeylab.dryrun import summary
@@ -92,7 +93,7 @@ class LogHandler(LogHandlerBase):
         self.steps: dict[str, int] = {}
         self.trained: set[str] = set()
         self.planned: list[Mapping[str, Any]] = []
-        self.outline: Callable[[], Mapping[str, Any]] = dict
+        self.outline: Callable[[], Mapping[str, Outline]] = dict
         self.closing = threading.Event()
 
     def emit(self, record: LogRecord) -> None:

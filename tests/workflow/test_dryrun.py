@@ -9,6 +9,7 @@ import pytest
 
 from journeylab.records.cost import Cost
 from journeylab.records.plans import Plan
+from journeylab.wording.costs import Outline
 from journeylab.workflow.costs import COSTS, read_costs, record_costs
 from snakemake_logger_plugin_journeylab.dryrun import classify, summary
 from snakemake_logger_plugin_journeylab.wording import name_job
@@ -32,12 +33,9 @@ def job(rule: str, arm: str = "", variant: str = "", reason: str = "", study: st
 MORE = "after each look, runs that undecided claims read get more seeds"
 
 
-def outline(**steps: int) -> dict:
-    paths = {PLAN.format(arm="words", variant=name, rule="train"): n for name, n in steps.items()}
-    jobs = {"train words": 6, "judge": 1}
-    return {
-        "exp7": {"jobs": jobs, "steps": paths, "seconds_per_step": 0.5, "later_seconds": 7200.0}
-    }
+def outlines(**seconds: float) -> dict[str, Outline]:
+    paths = {PLAN.format(arm="words", variant=name, rule="train"): n for name, n in seconds.items()}
+    return {"exp7": Outline({"train words": 6, "judge": 1}, {}, paths, later_seconds=7200.0)}
 
 
 def test_a_dry_run_counts_jobs_by_rule_and_arm_with_reasons_and_cost():
@@ -51,7 +49,7 @@ def test_a_dry_run_counts_jobs_by_rule_and_arm_with_reasons_and_cost():
         job("train", "words", "B", new),
         job("train", "words", "C", changed),
     ]
-    assert [*summary(jobs, outline(A=100, B=100, C=40, D=1000))] == [
+    assert [*summary(jobs, outlines(A=50.0, B=50.0, C=20.0, D=500.0))] == [
         "exp7: 5 jobs, about 2 min of CPU time",
         "  train words  3 of 6  2 new, 1 changed plan",
         "  look         1 of 1  follows",
@@ -64,7 +62,7 @@ def test_a_dry_run_counts_jobs_by_rule_and_arm_with_reasons_and_cost():
 
 def test_a_job_that_restores_a_study_is_counted_with_it():
     restoring = {**job("restore_exp7", reason="Missing output files: x"), "wildcards": {}}
-    assert [*summary([restoring], {"exp7": {"jobs": {"restore": 1}}})][:3] == [
+    assert [*summary([restoring], {"exp7": Outline({"restore": 1})})][:3] == [
         "exp7: 1 jobs",
         "  restore  1 of 1  new",
         "1 jobs: 1 restore",

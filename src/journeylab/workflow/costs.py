@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from journeylab.config import Frozen, RunSettings, UserError, build
 from journeylab.records.files import read_json, write_json
@@ -12,7 +11,7 @@ from journeylab.records.looks import SeedRange
 from journeylab.records.plans import Plan
 from journeylab.records.runs import find_runs, read_host, read_run
 from journeylab.records.stages import STAGES
-from journeylab.wording.costs import seconds_of
+from journeylab.wording.costs import Outline
 
 COSTS = "costs.json"
 
@@ -79,30 +78,32 @@ def expected_seconds(
     return cost.seconds * sum(sizes) / len(runs)
 
 
-def outline(
-    plans: Iterable[tuple[str, Plan]], cost: StudyCost | None, seeds: SeedRange
-) -> dict[str, Any]:
-    """The jobs of a study and their expected cost, for the summary of a dry run.
+def outline(plans: Iterable[tuple[str, Plan]], cost: StudyCost | None, seeds: SeedRange) -> Outline:
+    """The jobs of a study and their expected cost; ``plans`` are all plans by their paths.
 
-    ``plans`` are all plans by their paths. Jobs of later looks are left out: which of them run
-    depends on the claims that are open after the looks before; all of them cost ``later_seconds``.
+    Which jobs of later looks run depends on the claims that are open after the looks before.
     """
-    counts: Counter[str] = Counter()
-    steps: dict[str, int] = {}
-    computed = later = later_computed = 0
-    for path, plan in plans:
-        if "seeds" in STAGES[plan.stage].wildcards and plan.seeds and plan.seeds[-1] >= seeds.first:
-            later += training_steps(plan.settings, len(plan.seeds)) if plan.stage == "train" else 0
-            later_computed += plan.stage == "compute"
-            continue
-        counts[f"{plan.stage} {plan.arm or ''}".strip()] += 1
-        computed += plan.stage == "compute"
-        if plan.stage == "train":
-            steps[path] = training_steps(plan.settings, len(plan.seeds or ()))
-    trained = cost is not None and cost.steps > 0
-    rates = {
-        "seconds_per_step": cost.seconds / cost.steps if cost and trained else None,
-        "seconds_per_job": cost.seconds / max(computed, 1) if cost and not trained else None,
+    known = dict(plans)
+    later = {
+        path
+        for path, plan in known.items()
+        if "seeds" in STAGES[plan.stage].wildcards and plan.seeds and plan.seeds[-1] >= seeds.first
     }
-    more = seconds_of(later, later_computed, rates)
-    return {"jobs": dict(counts), "steps": steps, **rates, "later_seconds": more}
+    steps = {
+        path: training_steps(plan.settings, len(plan.seeds or ()))
+        for path, plan in known.items()
+        if plan.stage == "train"
+    }
+    seconds: dict[str, float] = {}
+    if cost and cost.steps:
+        seconds = {path: cost.seconds / cost.steps * number for path, number in steps.items()}
+    elif cost:
+        computed = [path for path, plan in known.items() if plan.stage == "compute"]
+        first = [path for path in computed if path not in later]
+        seconds = dict.fromkeys(computed, cost.seconds / max(len(first), 1))
+    jobs = Counter(
+        f"{plan.stage} {plan.arm or ''}".strip()
+        for path, plan in known.items()
+        if path not in later
+    )
+    return Outline(jobs, steps, seconds, sum(seconds.get(path, 0.0) for path in later))

@@ -33,13 +33,11 @@ from journeylab.config import (
     StudySettings,
     UserError,
     accepted,
-    chunk_seeds,
     read_yaml,
 )
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import MEASUREMENTS, read_json
 from journeylab.records.git import why_git_fails
-from journeylab.records.live import training_steps
 from journeylab.records.looks import SeedRange
 from journeylab.records.plans import HISTORY, REGISTER, Plan
 from journeylab.records.round import ROUND
@@ -56,6 +54,7 @@ from journeylab.records.runs import (
 from journeylab.records.stages import SEARCH, output_path, plan_path
 from journeylab.records.verdicts import Registration
 from journeylab.reports.answers import read_answer
+from journeylab.wording.costs import Outline
 from journeylab.workflow.costs import outline, read_costs
 from journeylab.workflow.evidence import (
     Plans,
@@ -367,11 +366,6 @@ class WorkflowPlan:
         """The seeds that the looks have taken so far, and the files of these looks."""
         return self.seeds(study).taken(self._record, so_far=True)
 
-    def steps(self, wildcards: Wildcards) -> int:
-        """Training steps of a job over all its seeds."""
-        job = self._job(wildcards)
-        return training_steps(job.run.settings, len(chunk_seeds(job.seeds)))
-
     def scope(self, files: Iterable[str], rules: Iterable[str] = ()) -> Scope:
         """What a start plans whose targets are these files and rules."""
         searches = {f"{SEARCH}_{study}": f"{SEARCH}/{study}" for study in self.searches}
@@ -507,7 +501,7 @@ class WorkflowPlan:
             if plan.stage == "restore"
         }
 
-    def outline(self, studies: Iterable[str]) -> dict[str, dict[str, Any]]:
+    def outline(self, studies: Iterable[str]) -> dict[str, Outline]:
         """All planned jobs of studies and their expected cost, for the summary of a dry run."""
         return {
             study: outline(

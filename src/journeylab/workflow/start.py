@@ -5,7 +5,6 @@ import logging
 import re
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from snakemake.utils import update_config
 from journeylab.config import UserError, check_checkout, read_yaml
 from journeylab.records.files import read_json
 from journeylab.records.machine import print_any_text
-from journeylab.wording.costs import more_looks, seconds_of
+from journeylab.records.stages import RUN_STAGES
 from journeylab.wording.typography import roughly
 from journeylab.workflow.forking import start_server
 from journeylab.workflow.planning import WorkflowPlan
@@ -130,22 +129,27 @@ def begin_jobs(workflow: Any, plan: WorkflowPlan) -> None:
         prepare_cluster(workflow)
     except UserError as problem:
         raise SystemExit(f"error: {problem}") from None
-    training, steps, computed = {}, Counter[str](), Counter[str]()
     jobs = list(workflow.dag.needrun_jobs())
+    runs: dict[str, list[str]] = {}  # the plans of each study
     for job in jobs:
-        if plan.config.evidence == "only" and job.rule.name in ("train", "compute"):
+        if job.rule.name not in RUN_STAGES:
+            continue
+        if plan.config.evidence == "only":
             raise SystemExit(
                 f"error: evidence=only trains nothing; remove {job.output.run}, which is outdated"
             )
-        if job.rule.name == "train":
-            training[str(job.input.plan)] = plan.steps(job.wildcards)
-            steps[job.wildcards.study] += training[str(job.input.plan)]
-        elif job.rule.name == "compute":
-            computed[job.wildcards.study] += 1
+        runs.setdefault(job.wildcards.study, []).append(str(job.input.plan))
+    outlines = plan.outline(runs)
+    training = {
+        path: outlines[study].steps[path]
+        for study, plans in runs.items()
+        for path in plans
+        if path in outlines[study].steps  # others are computed
+    }
     logger.info("", extra={"training": training})  # for the logger plugin
-    for study, outline in plan.outline({**steps, **computed}).items():
-        if (seconds := seconds_of(steps[study], computed[study], outline)) >= 60.0:
-            more = f"; {more_looks(outline)}" if outline["later_seconds"] else ""
+    for study, outline in outlines.items():
+        if (seconds := outline.cost(runs[study])) >= 60.0:
+            more = f"; {outline.more_looks}" if outline.later_seconds else ""
             logger.info(f"{study}: about {roughly(seconds)} of CPU time{more}")
     if workflow.executor_plugin.name == "local":
         start_server(len(jobs))
