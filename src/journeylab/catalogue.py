@@ -207,8 +207,7 @@ def runs_of(study: str, settings: StudySettings) -> Iterator[RunSettings]:
     for arm, variant in settings.enabled():
         run = resolve_run(study, settings, arm, variant)
         model = job_model(study, computed=run.computed)
-        typed = model.model_validate(run.settings).model_dump(mode="json")
-        yield run._replace(settings=typed, data=typed.get("data", {}))
+        yield run._replace(settings=model.model_validate(run.settings).model_dump(mode="json"))
 
 
 def load(path: Path, overrides: Mapping[str, Any] | None = None) -> Config:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from journeylab.claims.hashes import FORM, RunCode, row_hashes
+from journeylab.claims.hashes import FORM, row_hashes
 from journeylab.claims.ledger import Ledger, Recorded, planned_rows
 from journeylab.claims.register import read_register
 from journeylab.claims.registration import (
@@ -22,6 +22,7 @@ from journeylab.claims.registration import (
 )
 from journeylab.claims.schema import Register
 from journeylab.records.files import write_json
+from journeylab.records.plans import Plan
 from journeylab.records.runs import RunStart, committed_files, git_state
 
 from ..made import CLAIM, git
@@ -36,7 +37,8 @@ CHANGED = (
     "measures, gates, first seed, α, looks or M)"
 )
 NAMES = ("claims/exp1.yaml", "claims/looks.yaml")
-RUNS = {("main", name): RunCode({"train": {"steps": 10}}, {"train": "0a"}) for name in "AB"}
+TRAIN = Plan(stage="train", settings={"steps": 10}, code="0a")
+RUNS = {("main", name): {"train": TRAIN} for name in "AB"}
 BEFORE_LEDGER = Recorded(commit="c0ffee")
 
 COUNT = itertools.count()  # equal commits in the same second would get the same hash

@@ -20,8 +20,9 @@ from journeylab.records.evidence import (
     read_evidence,
 )
 from journeylab.records.runs import RUN, RegisterState
-from journeylab.workflow.evidence import Plans, find_older, read_recorded
+from journeylab.workflow.evidence import find_older, read_recorded
 from journeylab.workflow.planning import WorkflowPlan
+from journeylab.workflow.plans import Plans
 
 from ..commands.test_evidence import Lab, ask, git, lab  # noqa: F401
 from ..deposit.conftest import lab as deposit  # noqa: F401

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from journeylab.claims.effects import cells
 from journeylab.claims.schema import (
@@ -15,7 +15,7 @@ from journeylab.claims.schema import (
     is_named,
 )
 from journeylab.config import canonical
-from journeylab.records.plans import plan_key
+from journeylab.records.plans import Plan, plan_key
 
 FORM = 1
 """Version of the hashed contents, raised with them; hashes of two versions are not compared."""
@@ -47,19 +47,12 @@ def row_hashes(
     return hashes
 
 
-class RunCode(NamedTuple):
-    """What a run is made by: the resolved settings of each of its stages, and their code."""
-
-    settings: Mapping[str, Any]
-    code: Mapping[str, str]
-
-
 def row_parts(
-    register: Register, study: str, runs: Mapping[tuple[str, str], RunCode]
+    register: Register, study: str, runs: Mapping[tuple[str, str], Mapping[str, Plan]]
 ) -> dict[str, dict[str, str]]:
     """A hash of each part of what decides the verdict of a row, for every row of a study.
 
-    ``runs`` are the planned runs by arm and variant.
+    ``runs`` are the plans of its runs by arm and variant, for each a plan of every stage.
     """
     claims = register.studies[study]
     monotone = {"monotone": True} if register.is_monotone(claims) else {}
@@ -74,8 +67,14 @@ def row_parts(
             "region": claim.region and claim.region.written(),
             **_read(register, study, claim),
             "alpha, looks or M": family | monotone if family else {},
-            "settings": {name: made.settings for name, made in read.items()},
-            "code": {name: made.code for name, made in read.items()},
+            "settings": {
+                name: {stage: plan.settings for stage, plan in made.items()}
+                for name, made in read.items()
+            },
+            "code": {
+                name: {stage: plan.code for stage, plan in made.items()}
+                for name, made in read.items()
+            },
         }
         parts[claim.id] = {name: long_hash({name: each}) for name, each in content.items()}
     return parts

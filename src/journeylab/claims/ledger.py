@@ -12,11 +12,12 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from journeylab.claims.hashes import RunCode, long_hash, row_hashes, row_parts
+from journeylab.claims.hashes import long_hash, row_hashes, row_parts
 from journeylab.claims.schema import Register
 from journeylab.config import Frozen, UserError, canonical
 from journeylab.records.files import write_atomic
 from journeylab.records.git import ask_git
+from journeylab.records.plans import Plan
 
 T = TypeVar("T")
 LEDGER = "ledger"
@@ -223,11 +224,11 @@ def _readable(text: str) -> list[Line]:
 
 
 def planned_rows(
-    register: Register, study: str, runs: Mapping[tuple[str, str], RunCode]
+    register: Register, study: str, runs: Mapping[tuple[str, str], Mapping[str, Plan]]
 ) -> dict[str, RowLine]:
     """The line of every judged row of a study as its register, settings and code are now.
 
-    ``runs`` are the settings and the code of the planned runs, by arm and variant.
+    ``runs`` are the plans of its runs by arm and variant, for each a plan of every stage.
     """
     claims = register.studies[study]
     parts, hashes = row_parts(register, study, runs), row_hashes(register, study)

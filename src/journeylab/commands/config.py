@@ -72,8 +72,8 @@ def settings_of(
         owners[name] = [level.get(name) for level in levels]
     resolved: dict[str, Any] = dict(found.settings)
     del resolved["variant"]
-    if not found.computed and (evaluation := settings.section("evaluation")) is not None:
-        resolved["evaluation"] = evaluation.model_dump(mode="json")
+    if not found.computed and settings.evaluated:
+        resolved["evaluation"] = settings.evaluated
     for path, value in leaves(resolved):
         yield ".".join(path), value, _line(path, owners.get(path[0]), own)
 

@@ -1,6 +1,6 @@
 """The part of a study's section in ``config.yaml`` that all studies share."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, cast
 
 from pydantic import (
@@ -139,16 +139,20 @@ Arms = Mapping[
 class RunSettings(NamedTuple):
     """The resolved settings of one arm/variant: ``settings`` holds all that its runs depend on.
 
-    ``dataset`` is the name of the dataset that a trained run reads, ``data`` its settings.
+    ``dataset`` is the name of the dataset that a trained run reads.
     """
 
     arm: str
     variant: str
     settings: dict[str, Any]
     dataset: str | None
-    data: dict[str, Any]
     computed: bool
     once: bool
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The settings of the dataset; empty if the run has none."""
+        return dict(self.settings.get("data", {}))
 
 
 class StudySettings(Frozen):
@@ -201,19 +205,15 @@ class StudySettings(Frozen):
             if isinstance(arm, TrainedArm) and "file" in arm.data:
                 yield ExternalFile.model_validate(arm.data["file"])
 
-    def with_checksums(self, checksum: Callable[[str], str]) -> Self:
-        """This study with the SHA-256 of every external file; ``checksum`` hashes a local path."""
-        datasets = dict(self.datasets)
-        for name, dataset in self.datasets.items():
-            if isinstance(dataset, FromFile) and not dataset.file.sha256 and dataset.file.path:
-                hashed = {"sha256": checksum(dataset.file.path)}
-                file = dataset.file.model_copy(update=hashed)
-                datasets[name] = dataset.model_copy(update={"file": file})
-        return self.model_copy(update={"datasets": datasets})
-
     def section(self, name: str) -> Frozen | None:
         """The section ``name`` of this study; None if the study lacks it."""
         return cast(Frozen | None, getattr(self, name, None))
+
+    @property
+    def evaluated(self) -> dict[str, Any]:
+        """The settings of measuring; empty if the study lacks them."""
+        evaluation = self.section("evaluation")
+        return evaluation.model_dump(mode="json") if evaluation else {}
 
     def enabled(self) -> Iterator[tuple[str, str]]:
         """The (arm, variant) pairs to run."""
@@ -253,13 +253,11 @@ class StudySettings(Frozen):
         own = set(type(chosen).model_fields) - _RESOLVED
         resolved = chosen.model_dump(mode="json", include=own) | {"variant": variant}
         dataset = self.dataset_of(arm)
-        data: dict[str, Any] = {}
         if dataset is not None:
-            data = self.datasets[dataset].model_dump(mode="json")
+            resolved["data"] = self.datasets[dataset].model_dump(mode="json")
             if isinstance(chosen, TrainedArm) and chosen.data:
-                data |= chosen.data
+                resolved["data"] |= chosen.data
                 dataset = f"{dataset}.{arm}"
-            resolved["data"] = data
         for name in ("model", "training"):
             if (section := self.section(name)) is not None:
                 overrides = getattr(chosen, name, {}) | getattr(chosen.variants[variant], name)
@@ -270,7 +268,6 @@ class StudySettings(Frozen):
             variant=variant,
             settings=resolved,
             dataset=None if computed else dataset,
-            data=data,
             computed=computed,
             once=isinstance(chosen, ComputedArm) and chosen.replicates == "once",
         )

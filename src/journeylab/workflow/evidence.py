@@ -21,15 +21,14 @@ from journeylab.records.evidence import (
 from journeylab.records.files import MEASUREMENTS
 from journeylab.records.git import ask_git
 from journeylab.records.looks import LookRecord, SeedRange, seeded_runs, seeds_taken
-from journeylab.records.plans import Plan, plan_key
+from journeylab.records.plans import plan_key
 from journeylab.records.stages import run_folder
+from journeylab.workflow.plans import Plans
 from journeylab.workflow.seeds import StudySeeds
 
 if TYPE_CHECKING:
     from journeylab.workflow.planning import WorkflowPlan
 
-Plans = tuple[Plan, Plan]
-"""The plan of a run and that of its measurements; they are equal for a computed run."""
 State = Literal["current", "of an older key", "damaged", "missing", "no longer planned"]
 OLDER = ("of an older key", "no longer planned")
 LISTED = 4
@@ -69,16 +68,6 @@ class StudyEvidence(NamedTuple):
     def complete(self) -> bool:
         """Whether every needed run has current evidence."""
         return self.current == self.needed
-
-
-def run_plans(study: str, plans: Iterable[tuple[str, Plan]]) -> dict[str, Plans]:
-    """The plans of every run of a study, by the run's folder, from all plans of the study."""
-    made: dict[str, list[Plan]] = {}
-    for name, plan in plans:
-        if plan.stage in ("train", "measure", "compute"):
-            folder = name.removeprefix(f"{study}/").rpartition("/")[0]
-            made.setdefault(folder, []).append(plan)
-    return {folder: (of_run[0], of_run[-1]) for folder, of_run in made.items()}
 
 
 def read_recorded(root: Path, study: str, planned: Mapping[str, Plans]) -> dict[str, Recorded]:

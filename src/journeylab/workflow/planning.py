@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from journeylab.catalogue import discover, printed_names, resolve, study_folder
 from journeylab.claims.checks import check_register
-from journeylab.claims.hashes import RunCode, row_hashes
+from journeylab.claims.hashes import row_hashes
 from journeylab.claims.ledger import LEDGER, RowLine, planned_rows, standings
 from journeylab.claims.reference import read_earlier
 from journeylab.claims.register import read_register
@@ -57,19 +57,18 @@ from journeylab.reports.answers import read_answer
 from journeylab.wording.costs import Outline
 from journeylab.workflow.costs import outline, read_costs
 from journeylab.workflow.evidence import (
-    Plans,
     StudyEvidence,
     drawn_studies,
     evidence_warnings,
     find_older,
     find_restorable,
     moved_on_line,
-    run_plans,
 )
 from journeylab.workflow.plan_files import Changes, find_changes
 from journeylab.workflow.plans import (
     EXTERNAL,
     Job,
+    Plans,
     StudyPlans,
     external_files,
     file_name,
@@ -149,7 +148,7 @@ class WorkflowPlan:
         """The searches of the studies that have one."""
         self._ends: Mapping[str, int | None] = {}
         self.jobs = cache(self._list_jobs)
-        self._unrestored = cache(lambda study: tuple(self._study(study, restore=False).all()))
+        self._study = cache(self._study_plans)
         self.planned_rows = cache(self._planned_rows)
         self.answer = cache(self._answer)
         self._made = cache(self._make_plans)
@@ -166,13 +165,12 @@ class WorkflowPlan:
             kept = {study: self.config.studies[study] for study in self._ends}
             self.config = self.config.model_copy(update={"studies": kept})
             self.jobs.cache_clear()  # of fewer seeds
-            self._unrestored.cache_clear()
+            self._study.cache_clear()
 
     def _make_plans(self, place: str) -> tuple[tuple[str, Plan], ...]:
         if study := search_of(place):
             return tuple(self.searches[study].plans())
-        restored = self._restored(place)
-        return tuple(self._study(place).all()) if restored else self._unrestored(place)
+        return tuple(self._study(place).all(self._restored(place)))
 
     def _list_jobs(self, study: str) -> dict[str, Job]:
         if searched := search_of(study):
@@ -447,7 +445,7 @@ class WorkflowPlan:
 
     def run_plans(self, study: str) -> dict[str, Plans]:
         """The plans of every run of a study and of its measurements, by the run's folder."""
-        return run_plans(study, self._unrestored(study))
+        return self._study(study).runs
 
     @cached_property
     def ledger(self) -> History:
@@ -473,22 +471,15 @@ class WorkflowPlan:
         """The lines of the ledger for the judged rows of a study, as they are now."""
         if study not in self.register.studies:
             return {}
-        stages: dict[tuple[str, str], dict[str, Plan]] = {}
+        runs: dict[tuple[str, str], dict[str, Plan]] = {}
         data = {}
-        for _, plan in self._unrestored(study):
+        for _, _, plan in self._study(study).of_jobs:
             if plan.stage == "generate":
                 data[plan.key] = plan
-            elif plan.stage in ("train", "compute", "measure"):
-                made = stages.setdefault((plan.arm or "", plan.variant or ""), {})
+            else:
+                made = runs.setdefault((plan.arm or "", plan.variant or ""), {})
                 made[plan.stage] = plan
                 made |= {"generate": data[plan.inputs["data"]]} if "data" in plan.inputs else {}
-        runs = {
-            run: RunCode(
-                {stage: plan.settings for stage, plan in made.items()},
-                {stage: plan.code for stage, plan in made.items()},
-            )
-            for run, made in stages.items()
-        }
         return planned_rows(self.register, study, runs)
 
     def restored(self) -> dict[str, list[str]]:
@@ -549,7 +540,7 @@ class WorkflowPlan:
         known = self.evidence[study].restored if study in self.evidence else {}
         return {folder: each for folder, each in known.items() if folder in self.jobs(study)}
 
-    def _study(self, study: str, *, restore: bool = True) -> StudyPlans:
+    def _study_plans(self, study: str) -> StudyPlans:
         words = self._words(self.register.of(study))
         printed = {
             "theorems": self.theorems.model_dump(mode="json"),
@@ -565,7 +556,6 @@ class WorkflowPlan:
             criteria=self.register.criteria(study),
             drawn=words | {"search": self._search(study)},
             printed=words | printed,
-            evidence=self._restored(study) if restore else {},
         )
 
     def _answer(self, study: str) -> dict[str, Any] | None:

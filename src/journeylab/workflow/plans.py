@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +13,8 @@ from journeylab.config import (
     ONCE,
     Config,
     ExternalFile,
+    FromFile,
+    Frozen,
     RunSettings,
     StudySettings,
     UserError,
@@ -24,10 +26,12 @@ from journeylab.records.fingerprint import hash_module, hash_modules
 from journeylab.records.looks import SeedRange
 from journeylab.records.plans import LOOK, Plan
 from journeylab.records.runs import versions
-from journeylab.records.stages import RUN_STAGES, STAGES, plan_path
+from journeylab.records.stages import STAGES, plan_path
 from journeylab.wording.queries import cited
 from journeylab.workflow.seeds import StudySeeds
 
+Plans = tuple[Plan, Plan]
+"""The plan of a run and that of its measurements; they are equal for a computed run."""
 EXTERNAL = "external"
 """The folder of external files below ``data``, and of their plans below ``plans``."""
 
@@ -71,29 +75,40 @@ class StudyPlans:
     """What figures and tables show beside measurements and settings: words of claims, a search."""
     printed: Mapping[str, Any]
     """What the report prints beside them: words of claims, theorems, the author's answer, code."""
-    evidence: Mapping[str, RunEvidence]
-    """The evidence of the runs that are restored, by folder."""
 
-    def all(self) -> Iterator[tuple[str, Plan]]:
-        """Every plan by its path below ``plans``, in the order in which data flow."""
-        made: dict[str, str] = {}
-        measured: dict[str, str] = {}
-        for job, path, plan in job_plans(self.study, self.jobs, self.config):
-            if plan.stage in RUN_STAGES:
-                made[job.folder] = plan.key
-            if plan.stage in ("measure", "compute"):
-                measured[job.folder] = plan.key
-            if plan.stage == "generate" or job.folder not in self.evidence:
+    @cached_property
+    def of_jobs(self) -> list[tuple[Job, str, Plan]]:
+        """The plans of all runs, of their data and of their measurements, by path."""
+        return [*job_plans(self.study, self.jobs, self.config)]
+
+    @cached_property
+    def runs(self) -> dict[str, Plans]:
+        """The plans of every run and of its measurements, by the run's folder."""
+        made: dict[str, list[Plan]] = {}
+        for job, _, plan in self.of_jobs:
+            if plan.stage != "generate":
+                made.setdefault(job.folder, []).append(plan)
+        return {folder: (plans[0], plans[-1]) for folder, plans in made.items()}
+
+    def all(self, evidence: Mapping[str, RunEvidence]) -> Iterator[tuple[str, Plan]]:
+        """Every plan by its path below ``plans``, in the order in which data flow.
+
+        ``evidence`` is that of the runs that are restored, by folder.
+        """
+        for job, path, plan in self.of_jobs:
+            if plan.stage == "generate" or job.folder not in evidence:
                 yield path, plan
-        if self.evidence:
-            yield self._path("restore"), self._restore(measured)
+        made = tuple((folder, run.key) for folder, (run, _) in self.runs.items())
+        measured = {folder: measuring.key for folder, (_, measuring) in self.runs.items()}
+        if evidence:
+            yield self._path("restore"), self._restore(evidence, measured)
         records: dict[str, str] = {}
         for n in self.seeds.looks[:-1]:  # after the last look nothing is to be planned
             plan = self._look(n, measured, records)
             records[f"{LOOK}{n}"] = plan.key
             yield self._path("look", look=n), plan
         collected = self._plan("collect", inputs=records, runs=tuple(measured.items()))
-        for plan in (collected, *self._report(collected, tuple(made.items()))):
+        for plan in (collected, *self._report(collected, made)):
             yield self._path(plan.stage), plan
 
     def _plan(self, stage: str, **content: Any) -> Plan:
@@ -102,21 +117,21 @@ class StudyPlans:
     def _path(self, stage: str, **wildcards: object) -> str:
         return plan_path(stage, study=self.study, **wildcards)
 
-    def _restore(self, measured: Mapping[str, str]) -> Plan:
+    def _restore(self, evidence: Mapping[str, RunEvidence], measured: Mapping[str, str]) -> Plan:
         """The plan of writing all runs that have evidence; it lists the files.
 
         One job writes them all: the start of a job for each run would take longer than its work.
         """
         files = {
             f"{folder}/{name}": hashlib.sha256(content).hexdigest()
-            for folder, of_run in self.evidence.items()
+            for folder, of_run in evidence.items()
             for name, content in of_run.restored.items()
         }
         return self._plan(
             "restore",
             settings={"files": files},
-            inputs={folder: of_run.digest for folder, of_run in self.evidence.items()},
-            runs=tuple((folder, measured[folder]) for folder in self.evidence),
+            inputs={folder: of_run.digest for folder, of_run in evidence.items()},
+            runs=tuple((folder, measured[folder]) for folder in evidence),
         )
 
     def _look(self, n: int, measured: Mapping[str, str], before: Mapping[str, str]) -> Plan:
@@ -164,8 +179,7 @@ def job_plans(
 
     ``place`` stands in the paths where the study does, if runs are not below its results.
     """
-    evaluation = config.studies[study].section("evaluation")
-    evaluated = evaluation.model_dump(mode="json") if evaluation else {}
+    evaluated = config.studies[study].evaluated
     datasets: dict[str, str] = {}
     for job in jobs:
         run = job.run
@@ -238,14 +252,21 @@ def external_files(studies: Iterable[StudySettings]) -> Collection[ExternalFile]
 
 def with_checksums(config: Config) -> Config:
     """A configuration with the SHA-256 of every local file that was written without one."""
-
-    def checksum(path: str) -> str:
-        try:
-            return sha256(Path(path))
-        except (UserError, OSError):
-            raise UserError(
-                f"config.yaml: the file {path} of a dataset cannot be read; correct its path"
-            ) from None
-
-    studies = {name: settings.with_checksums(checksum) for name, settings in config.studies.items()}
+    studies = {}
+    for study, settings in config.studies.items():
+        datasets = {name: _with_checksum(data) for name, data in settings.datasets.items()}
+        studies[study] = settings.model_copy(update={"datasets": datasets})
     return config.model_copy(update={"studies": studies})
+
+
+def _with_checksum(dataset: Frozen) -> Frozen:
+    if not isinstance(dataset, FromFile) or dataset.file.sha256 or dataset.file.path is None:
+        return dataset
+    path = dataset.file.path
+    try:
+        file = dataset.file.model_copy(update={"sha256": sha256(Path(path))})
+    except (UserError, OSError):
+        raise UserError(
+            f"config.yaml: the file {path} of a dataset cannot be read; correct its path"
+        ) from None
+    return dataset.model_copy(update={"file": file})

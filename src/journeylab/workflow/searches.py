@@ -141,9 +141,8 @@ class StudySearch:
             plan = make_plan(stage, study=self.study)
             basis[f"code of {stage}"] = plan.code
             basis |= {f"{name} of {stage}": version for name, version in plan.versions.items()}
-        evaluation = self.settings.section("evaluation")
-        evaluated = evaluation.model_dump(mode="json") if evaluation else {}
-        basis |= {".".join(("evaluation", *path)): value for path, value in leaves(evaluated)}
+        evaluated = leaves(self.settings.evaluated)
+        basis |= {".".join(("evaluation", *path)): value for path, value in evaluated}
         basis["engine"] = self.config.engine
         for name, run in self.runs.items():
             kept = without_values(run.settings, self.search.grid)
