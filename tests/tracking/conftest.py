@@ -25,6 +25,11 @@ def import_runs(root, study, uri=LOCAL):
     return summary
 
 
+def watched(root, rounds=1, **more):
+    """What watching tells in so many rounds."""
+    return list(tracking.watch(root, rounds=rounds, **more))
+
+
 class Shown:
     """What MLflow shows of a study: its runs of each kind by name."""
 

@@ -9,14 +9,13 @@ import time
 import pytest
 import torch
 
-from journeylab import tracking
 from journeylab.records import files, runs
 from journeylab.records.plans import write_plan
 from journeylab.tracking import live
 from journeylab.training import checkpoint
 
 from ..made import STARTED
-from .conftest import MARKS, Shown, import_runs, plan_of
+from .conftest import MARKS, Shown, import_runs, plan_of, watched
 
 pytestmark = MARKS
 
@@ -71,9 +70,7 @@ def test_curves_grow_while_a_job_trains(tmp_path, job, save_curve, monkeypatch):
     monkeypatch.setattr("journeylab.tracking.exporter.time.sleep", second)
     job(done=60, step=60)
     save_curve(0, (50, 0.75))
-    seen = []
-    tracking.watch(tmp_path, rounds=2, report=seen.append)
-    assert seen == []
+    assert watched(tmp_path, rounds=2) == []
     first, other = "journey/A/0 (in training)", "journey/A/1 (in training)"
     assert live_curves(tmp_path) == {
         first: {"loss": {50: 0.75, 100: 0.25}, "live/loss": {60: 0.5}},
@@ -83,14 +80,13 @@ def test_curves_grow_while_a_job_trains(tmp_path, job, save_curve, monkeypatch):
 
 def test_a_complete_run_replaces_its_live_runs(tmp_path, job, write_chunk, monkeypatch):
     job(done=60, step=60)
-    tracking.watch(tmp_path, rounds=1)
+    watched(tmp_path)
     assert len(live_curves(tmp_path)) == 1
     monkeypatch.setattr(
         "journeylab.tracking.exporter.time.sleep", lambda _: write_chunk(tmp_path, "journey", "A")
     )
-    seen = []
-    tracking.watch(tmp_path, rounds=2, report=seen.append)
-    assert [(summary.imported, summary.warning) for summary in seen] == [(2, None)]
+    [summary] = watched(tmp_path, rounds=2)
+    assert (summary.imported, summary.warning) == (2, None)
     assert live_curves(tmp_path) == {}
 
 
@@ -98,7 +94,7 @@ def test_a_later_watch_continues_the_run_of_a_seed(tmp_path, job, save_curve):
     for step in (60, 70):
         job(done=step, step=step)
         save_curve(0, (50, 0.75))
-        tracking.watch(tmp_path, rounds=1)
+        watched(tmp_path)
     [curves] = live_curves(tmp_path).values()
     assert curves == {"loss": {50: 0.75}, "live/loss": {60: 0.5, 70: 0.5}}
     [run] = Shown(tmp_path).live.values()
@@ -112,7 +108,7 @@ def test_an_interrupted_job_is_shown_as_interrupted_until_it_goes_on(
     tmp_path, job, log, status, state
 ):
     job(done=60, step=60)
-    tracking.watch(tmp_path, rounds=1)
+    watched(tmp_path)
     job(done=60, step=60, written=time.time() - 1000)
     path = (tmp_path / "logs/train" / FOLDER).with_suffix(".log")
     path.parent.mkdir(parents=True)
@@ -125,7 +121,7 @@ def test_an_interrupted_job_is_shown_as_interrupted_until_it_goes_on(
     assert live_curves(tmp_path)[name] == {"live/loss": {60: 0.5}}
     path.unlink(missing_ok=True)
     job(done=70, step=70)
-    tracking.watch(tmp_path, rounds=1)
+    watched(tmp_path)
     [(name, run)] = Shown(tmp_path).live.items()
     assert (name, run.info.status) == ("journey/A/0 (in training)", "RUNNING")
     assert live_curves(tmp_path)[name] == {"live/loss": {60: 0.5, 70: 0.5}}
@@ -135,7 +131,7 @@ def test_live_runs_of_other_settings_are_deleted_and_those_of_a_lost_machine_are
     tmp_path, job, monkeypatch
 ):
     job(done=60, step=60)
-    tracking.watch(tmp_path, rounds=1)
+    watched(tmp_path)
     shown = Shown(tmp_path)
     [run] = shown.live.values()
     tags = {"kind": "live", "plan_key": "of another", "importer": "of another", "opened": "0"}
@@ -163,11 +159,9 @@ def test_points_of_an_outage_are_written_after_it(tmp_path, job, save_curve, mon
 
     monkeypatch.setattr("journeylab.tracking.exporter.time.sleep", sleep)
     job(done=10, step=10, loss=0.1)
-    seen = []
-    tracking.watch(tmp_path, rounds=4, report=seen.append)
+    [summary] = watched(tmp_path, rounds=4)  # the same warning is reported once
     [curves] = live_curves(tmp_path).values()
     assert curves["live/loss"] == {10 * n: pytest.approx(0.1 * n) for n in range(1, 5)}
-    [summary] = seen  # the same warning is reported once
     assert "was not updated" in summary.warning
 
 

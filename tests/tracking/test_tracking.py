@@ -22,7 +22,7 @@ from journeylab.tracking import exporter, server
 from journeylab.tracking.store import ARTIFACTS, LOCAL
 
 from ..made import CLAIM, PROJECT, verdict, wait_for_server
-from .conftest import MARKS, Shown, import_runs, interrupt
+from .conftest import MARKS, Shown, import_runs, interrupt, watched
 
 pytestmark = MARKS
 
@@ -255,7 +255,7 @@ def test_redrawn_figures_replace_the_old_ones(filled):
 def test_a_study_without_training_shows_its_figures(tmp_path):
     (tmp_path / "results/exp7").mkdir(parents=True)
     draw_figure(tmp_path)
-    tracking.watch(tmp_path, rounds=1)
+    watched(tmp_path)
     shown = Shown(tmp_path)
     assert shown.seed == {}
     assert shown.artifacts == ["figures/effect.pdf"]
@@ -344,32 +344,31 @@ def test_concurrent_imports_write_every_run_once(tmp_path, write_chunk):
 
 def test_watching_imports_new_chunks(tmp_path, write_chunk, monkeypatch):
     arrivals = iter(["A", None, "B"])
-    seen = []
 
     def sleep(seconds):
         if variant := next(arrivals):
             write_chunk(tmp_path, "journey", variant)
 
     monkeypatch.setattr(exporter.time, "sleep", sleep)
-    tracking.watch(tmp_path, report=seen.append, rounds=4)
-    assert [(summary.imported, summary.skipped) for summary in seen] == [(2, 0), (2, 2)]
+    seen = [(summary.imported, summary.skipped) for summary in watched(tmp_path, rounds=4)]
+    assert seen == [(2, 0), (2, 2)]
 
 
-def test_serving_imports_first_and_refuses_a_server(tmp_path, write_chunk, monkeypatch):
+def test_serving_imports_first_and_refuses_a_server(tmp_path, write_chunk, monkeypatch, capsys):
     write_chunk(tmp_path, "journey", "A")
-    commands, seen = [], []
+    commands = []
 
     def run(command, environment):
         commands.append(command)
         return 0
 
     monkeypatch.setattr(server, "run_server", run)
-    assert tracking.serve(tmp_path, port=5050, report=seen.append) == 0
-    assert [summary.imported for summary in seen] == [2]
+    assert tracking.serve(tmp_path, port=5050) == 0
+    assert capsys.readouterr().out == "exp7: 2 runs imported, 0 were there\n"
     assert f"sqlite:///{tmp_path}/mlflow.db" in commands[-1]
     assert "127.0.0.1" in commands[-1]
     with pytest.raises(UserError, match="is a server"):
-        tracking.serve(tmp_path, "http://127.0.0.1:1", report=seen.append)
+        tracking.serve(tmp_path, "http://127.0.0.1:1")
 
 
 @pytest.mark.parametrize(
@@ -416,7 +415,9 @@ def test_a_port_that_is_in_use_or_does_not_exist_is_refused(tmp_path, monkeypatc
         assert CliRunner().invoke(app, ["ui", "--port", wrong]).exit_code == 2
 
 
-def test_damaged_records_of_a_study_do_not_stop_the_others(tmp_path, write_chunk, monkeypatch):
+def test_damaged_records_of_a_study_do_not_stop_the_others(
+    tmp_path, write_chunk, monkeypatch, capsys
+):
     write_chunk(tmp_path, "journey", "A")
     damaged = tmp_path / "results/exp1/a/b/seeds-00-01/run.json"
     damaged.parent.mkdir(parents=True)
@@ -427,9 +428,8 @@ def test_damaged_records_of_a_study_do_not_stop_the_others(tmp_path, write_chunk
     [line] = done.stderr.splitlines()
     assert line.startswith(f"warning: {damaged} is damaged")
     monkeypatch.setattr(server, "run_server", lambda command, environment: 0)
-    seen = []
-    assert tracking.serve(tmp_path, report=seen.append) == 0
-    assert [summary.study for summary in seen] == ["exp1", "exp7"]
+    assert tracking.serve(tmp_path) == 0
+    assert capsys.readouterr() == ("exp7: 0 runs imported, 2 were there\n", f"{line}\n")
 
 
 def test_the_root_option_selects_the_results_to_serve(tmp_path, monkeypatch):
@@ -477,9 +477,8 @@ def test_watching_a_study_imports_no_other(tmp_path, write_chunk):
     write_chunk(tmp_path, "journey", "A")
     (tmp_path / "results/exp7").rename(tmp_path / "results/exp9")
     write_chunk(tmp_path, "journey", "A")
-    seen = []
-    tracking.watch(tmp_path, studies=["exp7"], report=seen.append, rounds=1)
-    assert [(summary.study, summary.imported) for summary in seen] == [("exp7", 2)]
+    [summary] = watched(tmp_path, studies=["exp7"])
+    assert (summary.study, summary.imported) == ("exp7", 2)
 
 
 def test_a_restored_run_is_imported_like_the_run(tmp_path, write_chunk, write_measurements):

@@ -38,7 +38,8 @@ def track(
     studies = None if study is None else [study]
     if keep_watching:
         with until_ended():
-            tracking.watch(folder, address, studies=studies, report=tracking.tell)
+            for summary in tracking.watch(folder, address, studies):
+                tracking.tell(summary)
         return
     damaged = False
     for summary in tracking.import_studies(folder, address, studies):
@@ -56,7 +57,7 @@ def ui(
     """Import all new runs into MLflow and serve its pages on 127.0.0.1."""
     folder, address = _tracked(config, root, uri)
     with until_ended():
-        raise typer.Exit(tracking.serve(folder, address, port=port, report=tracking.tell))
+        raise typer.Exit(tracking.serve(folder, address, port=port))
 
 
 def _tracked(config: Path, root: Path | None, uri: str) -> tuple[Path, str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,7 @@ _KIND = "mlflow.experimentKind"
 """The tag that selects how the MLflow page shows an experiment."""
 _PARENT = "mlflow.parentRunId"
 _COMPLETE = ("FINISHED", "FAILED")
+_SECONDS_BETWEEN_ROUNDS = 3.0
 _CLASHES = 2
 """How often an import begins again after another machine wrote the same row of the server's
 database at the same moment; what is there already is not sent again."""
@@ -79,32 +80,30 @@ def import_studies(
 def watch(
     root: Path,
     uri: str = LOCAL,
-    *,
     studies: Sequence[str] | None = None,
-    interval: float = 3.0,
-    report: Callable[[TrackingSummary], None] = lambda summary: None,
+    *,
     rounds: int | None = None,
-) -> None:
-    """Import new results, and the curves of jobs in training, every `interval` seconds.
+) -> Iterator[TrackingSummary]:
+    """Import new results, and the curves of jobs in training, every few seconds.
 
-    `studies` are watched, or all; one without results is watched once it has some.
-    `report` is called after every import that changed something, and for a warning that differs
-    from the last; after a warning, everything that is due is tried again. `rounds` limits the
-    number of passes; without it, only an interrupt ends them.
+    `studies` are watched, or all; one without results is watched once it has some. Yields every
+    import that changed something, and a warning that differs from the last; after a warning,
+    everything that is due is tried again. `rounds` limits the number of passes; without it, only an
+    interrupt ends them.
     """
     store = Store(root, uri)
     watched: dict[str, _Exporter] = {}
     warnings: dict[str, str | None] = {}
     for number in itertools.count() if rounds is None else range(rounds):
         if number:
-            time.sleep(interval)
+            time.sleep(_SECONDS_BETWEEN_ROUNDS)
         for study in find_studies(root):
             if study not in watched and (studies is None or study in studies):
                 watched[study] = _Exporter(store, study, follow=True)
         due = [each for each in watched.values() if each.is_due()]
         for summary in _update(store, due):
             if summary.imported or summary.warning not in (None, warnings.get(summary.study)):
-                report(summary)
+                yield summary
             warnings[summary.study] = summary.warning
 
 

@@ -4,21 +4,14 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from journeylab.config import UserError, masked
-from journeylab.tracking.exporter import TrackingSummary, import_studies
+from journeylab.tracking.exporter import import_studies, tell
 from journeylab.tracking.store import LOCAL, Store, StoreError
 
 
-def serve(
-    root: Path,
-    uri: str = LOCAL,
-    *,
-    port: int = 5000,
-    report: Callable[[TrackingSummary], None] = lambda summary: None,
-) -> int:
+def serve(root: Path, uri: str = LOCAL, *, port: int = 5000) -> int:
     """Import new runs, then serve MLflow on 127.0.0.1 until it ends; return its exit status.
 
     Raises UserError if `uri` is a server, which is served already; for a store that MLflow cannot
@@ -37,7 +30,7 @@ def serve(
     except OSError as error:
         raise UserError(f"--port {port}: {error.strerror}; write another port") from None
     for summary in import_studies(root, uri):
-        report(summary)
+        tell(summary)
     if store.is_server:
         raise UserError(f"tracking.uri is a server: open {masked(uri)}")
     environment = server_environment() | {"MLFLOW_BACKEND_STORE_URI": store.address}
