@@ -84,7 +84,7 @@ def count_verdicts(files: Iterable[Path]) -> str:
     # loaded only after a report is made
     from journeylab.claims.forms import printed_word
     from journeylab.claims.register import read_register
-    from journeylab.wording.verdicts import OUTCOMES
+    from journeylab.wording.verdicts import tally
 
     try:
         studies = [json.loads(path.read_text(encoding="utf-8")) for path in files]
@@ -97,7 +97,7 @@ def count_verdicts(files: Iterable[Path]) -> str:
         ]
     except (OSError, UserError, ValueError, KeyError, TypeError) as error:
         return f"its verdicts cannot be read: {error}"
-    counts = ", ".join(f"{words.count(word)} {word}" for word in OUTCOMES if word in words)
+    counts = ", ".join(f"{n} {word}" for word, n in tally(words))
     claims = f"{len(words)} {'claim' if len(words) == 1 else 'claims'}"
     evidence = all(study.get("evidence") for study in studies)
     return (f"{claims}: {counts}" if words else "no claim was judged") + " (no evidence)" * (

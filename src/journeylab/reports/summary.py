@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from journeylab.records.runs import RunHost, RunRecord
 from journeylab.reports.answers import PrintedAnswer
 from journeylab.wording.rows import Row, StudyRows
-from journeylab.wording.verdicts import OUTCOMES, grouped
+from journeylab.wording.verdicts import grouped, tally
 
 HEAD = ("Theorem", "Document’s, over seeds", "Corrected, over seeds", "Certificates")
 NOTES = (
@@ -61,10 +61,6 @@ def count_outcomes(rows: Iterable[Row]) -> list[TheoremCounts]:
             [row.outcome for row in about if row.kind == "exact"],
         )
         studies = dict.fromkeys(row.id.partition(".")[0] for row in about)
-        cells = tuple(map(_count, groups))
+        cells = tuple(map(tally, groups))
         counted.append(TheoremCounts(label, about[0].about.name, cells, tuple(studies)))
     return counted
-
-
-def _count(words: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    return tuple((word, words.count(word)) for word in OUTCOMES if word in words)

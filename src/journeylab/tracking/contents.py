@@ -10,7 +10,6 @@ import json
 import math
 import re
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,7 @@ from journeylab.records import files, runs
 from journeylab.records.plans import plan_key, read_plan
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.wording.rows import StudyRows, in_planned_words
-from journeylab.wording.verdicts import OUTCOMES, checks_text, meaning, sentence
+from journeylab.wording.verdicts import checks_text, meaning, sentence, tally
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,10 +168,9 @@ def describe_study(root: Path, study: str, verdicts: StudyRows | None) -> str:
     title = _content(root, study).get("title", study)
     if verdicts is None:
         return f"{title} – not judged yet"
-    judged = [(row, row.word) for row in verdicts.judged]
-    counts = Counter(word for _, word in judged)
-    outcome = ", ".join(f"{counts[word]} {word}" for word in OUTCOMES if counts[word])
-    claims = "\n".join(f"- **{row.id}, {word}:** {sentence(row)}" for row, word in judged)
+    counts = tally([row.word for row in verdicts.judged])
+    outcome = ", ".join(f"{number} {word}" for word, number in counts)
+    claims = "\n".join(f"- **{row.id}, {row.word}:** {sentence(row)}" for row in verdicts.judged)
     head = f"{title} – {outcome or 'no claim is judged'}"
     text = "\n\n".join((head, claims, meaning(verdicts), checks_text(verdicts.checks)))
     while len(text) > _LONGEST:

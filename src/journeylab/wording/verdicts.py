@@ -223,13 +223,17 @@ def _estimate_lines(row: Row) -> Iterator[str]:
 # ---- many verdicts -------------------------------------------------------------------------------
 
 
+def tally(words: Sequence[str | None]) -> tuple[tuple[str, int], ...]:
+    """How often each outcome occurs, in the order of outcomes, without those that do not."""
+    return tuple((word, words.count(word)) for word in OUTCOMES if word in words)
+
+
 def headline(verdicts: Sequence[Row]) -> str:
     """How many claims have which verdict, in one sentence."""
     words = [v.word for v in verdicts if v.verdict is not None]
     if not words:
         return "No claim was judged."
-    counts = [(word, words.count(word)) for word in OUTCOMES]
-    texts = [_which_are(str(n), n, word) for word, n in counts if n]
+    texts = [_which_are(str(n), n, word) for word, n in tally(words)]
     claims = "claim" if len(words) == 1 else "claims"
     withheld = sum(bool(v.withheld) for v in verdicts)
     ending = f"; {withheld} {_are(withheld)} withheld" if withheld else ""
