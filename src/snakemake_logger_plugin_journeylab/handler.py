@@ -14,7 +14,7 @@ from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from journeylab.records.live import Pace, add_up, read_progress
+from journeylab.records.live import Pace, read_progress
 from journeylab.records.stages import STAGES
 from journeylab.wording.costs import Outline
 from journeylab.wording.typography import clock, roughly
@@ -56,9 +56,9 @@ def training_line(totals: dict[str, int], ended: Iterable[str], running: Collect
     """The progress of all training jobs together; `totals` are the steps of their plans."""
     begun = {plan: progress for plan in running if (progress := read_progress(Path(plan)))}
     totals |= {plan: progress.total for plan, progress in begun.items()}  # also of later looks
-    paces = [Pace(totals.get(plan, 0), 0, 0.0) for plan in ended]
-    paces += [Pace(progress.done, 0, progress.rate or 0.0) for progress in begun.values()]
-    pace = add_up(paces)._replace(total=sum(totals.values()))
+    done = sum(totals.get(plan, 0) for plan in ended) + sum(each.done for each in begun.values())
+    rate = sum(each.rate or 0.0 for each in begun.values())
+    pace = Pace(done, sum(totals.values()), rate)
     line = f"training: {100 * pace.done // max(pace.total, 1)} % of {pace.total:,} steps"
     if pace.left:
         digits = 0 if pace.rate >= 10 else 1

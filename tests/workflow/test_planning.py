@@ -189,10 +189,11 @@ def test_a_target_that_nothing_makes_is_refused(target: str, said: str) -> None:
 
 @pytest.mark.parametrize("runs", [1, 2_000])
 def test_the_table_of_a_study_of_any_size_is_recognised_by_its_plan(
-    tmp_path: Path, runs: int
+    tmp_path: Path, runs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The checksums of two thousand runs take 200 kB of metadata behind the rows."""
     name, plan = next(each for each in planned().plans() if each[1].stage == "collect")
+    monkeypatch.chdir(tmp_path)  # without metadata of snakemake
     inputs = {f"arm/variant-{i}/seeds-00-11": f"{i:064x}" for i in range(runs)}
     origin = Origin(plan_key=plan.key, inputs=inputs)
     path, table = tmp_path / "plans" / name, tmp_path / f"results/{plan.study}/measurements.parquet"
@@ -200,6 +201,6 @@ def test_the_table_of_a_study_of_any_size_is_recognised_by_its_plan(
     path.touch()
     table.parent.mkdir(parents=True)
     write_table(table, pd.DataFrame({"value": [1.0]}), origin)
-    assert find_distrusted({path: plan}, tmp_path, tmp_path / "metadata") == {}
+    assert find_distrusted({path: plan}, tmp_path) == {}
     other = plan.model_copy(update={"code": "another"})
-    assert find_distrusted({path: other}, tmp_path, tmp_path / "metadata") == {path: table}
+    assert find_distrusted({path: other}, tmp_path) == {path: table}

@@ -7,7 +7,7 @@ Commands, plans, keys, outputs, logs, forecasts and checks are read from it. The
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from journeylab.config import UserError
@@ -52,15 +52,17 @@ class Stage:
 
     def parse(self, plan: str) -> dict[str, str]:
         """The values of the wildcards in the path of a plan below ``plans``."""
-        match = self._pattern.fullmatch(plan)
+        match = _pattern(self.plan).fullmatch(plan)
         if match is None:
             raise UserError(f"plans/{plan}: no plan of this stage; write plans/{self.plan}")
         return match.groupdict()
 
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        names = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(self.plan))
-        return re.compile(names.replace("(?P<study>", f"(?P<study>(?:{SEARCH}/)?"))
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    """What matches a path with these wildcards, as groups of their names."""
+    names = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(path))
+    return re.compile(names.replace("(?P<study>", f"(?P<study>(?:{SEARCH}/)?"))
 
 
 STAGES: Mapping[str, Stage] = {
@@ -209,10 +211,7 @@ def plan_path(stage: str, **wildcards: object) -> str:
 def plan_of_log(log: str) -> str:
     """The path below ``plans`` of the job with this log below ``logs``; "" for another file."""
     stage, _, place = log.removesuffix(".log").partition("/")
-    names = place.removeprefix(f"{SEARCH}/").split("/") if place else []
-    if place.startswith(f"{SEARCH}/"):
-        names[0] = f"{SEARCH}/{names[0]}"
-    known = STAGES.get(stage)
-    if known is None or len(names) != len(known.wildcards):
+    if (known := STAGES.get(stage)) is None:
         return ""
-    return known.plan.format(**dict(zip(known.wildcards, names, strict=True)))
+    named = _pattern("/".join(f"{{{name}}}" for name in known.wildcards)).fullmatch(place)
+    return known.plan.format(**named.groupdict()) if named else ""

@@ -74,12 +74,11 @@ def find_changes(
     root: Path,
     planned: Mapping[Path, Plan],
     beside: Mapping[Path, Frozen],
-    folders: Iterable[str],
-    reports: Iterable[str],
+    folders: Sequence[str],
 ) -> Changes:
-    """The changes for these plans, and files `beside` them, in these `folders` below ``plans``.
+    """The changes for these plans, and files `beside` them.
 
-    `reports` are the folders of reports that are made.
+    `folders` are those of the studies and of what they share, below ``plans`` and ``reports``.
     """
     wanted = {**planned, **beside}
     return Changes(
@@ -90,7 +89,7 @@ def find_changes(
             for path in find_files(root / "plans", f"{name}/**/*.json")
             if path.suffixes == [".json"] and path not in wanted
         ],  # suffixes: files of cost and progress stay
-        incomplete=list(_incomplete(root / "reports", reports)),
+        incomplete=list(_incomplete(root / "reports", folders)),
         distrusted=find_distrusted(planned, root),
     )
 
@@ -119,9 +118,7 @@ def job_outputs(name: str, plan: Plan) -> tuple[str, ...]:
     return tuple(path.format(**wildcards) for path in stage.outputs.values())
 
 
-def find_distrusted(
-    planned: Mapping[Path, Plan], root: Path, metadata: Path = METADATA
-) -> dict[Path, Path]:
+def find_distrusted(planned: Mapping[Path, Plan], root: Path) -> dict[Path, Path]:
     """Outputs that another plan made and that snakemake would not notice, by their plan's file.
 
     `planned` are the plans by their files below `root`. Old outputs that are put back, by git or
@@ -135,7 +132,7 @@ def find_distrusted(
         output = root / job_outputs(path.relative_to(root / "plans").as_posix(), plan)[0]
         if _is_of(output, plan):
             continue
-        known = _known_checksum(record_of(output, metadata), path)
+        known = _known_checksum(record_of(output), path)
         if known is None or known == hashlib.sha256(json_bytes(plan)).hexdigest():
             distrusted[path] = output  # else snakemake sees that the plan changed
     return distrusted
@@ -163,11 +160,11 @@ def _seek_footer(table: BinaryIO) -> None:
     table.seek(max(0, size - 8 - length))
 
 
-def record_of(output: Path, metadata: Path = METADATA) -> Path:
+def record_of(output: Path) -> Path:
     """The file in which snakemake keeps what it knows of an output."""
     name = base64.urlsafe_b64encode(str(output).encode()).decode()
     *folders, last = [name[i : i + _LONGEST] for i in range(0, len(name), _LONGEST)]
-    return metadata.joinpath(*(f"@{folder}" for folder in folders), last)
+    return METADATA.joinpath(*(f"@{folder}" for folder in folders), last)
 
 
 def _known_checksum(record: Path, plan: Path) -> str | None:

@@ -104,6 +104,8 @@ class Scope(NamedTuple):
 
 SHARED = ("response.json", "response.pdf", "response.md", "response.tar.gz", "index.html")
 """The reports on all studies."""
+SHARED_FOLDERS = (EXTERNAL, "latex")
+"""The folders of plans and of reports that belong to all studies."""
 
 
 class WorkflowPlan:
@@ -394,14 +396,8 @@ class WorkflowPlan:
             if state.commit and state.registered:
                 known[state.commit] = state.rows
             beside[path] = self._recorded(study, commits, known)
-        shared = ([EXTERNAL], ["latex"]) if scope.shared else ([], [])
-        return find_changes(
-            Path(self.config.root),
-            planned,
-            beside,
-            folders=[*scope.studies, *shared[0]],
-            reports=[*scope.studies, *shared[1]],
-        )
+        folders = [*scope.studies, *(SHARED_FOLDERS if scope.shared else ())]
+        return find_changes(Path(self.config.root), planned, beside, folders)
 
     def plans(self, scope: Scope | None = None) -> Iterator[tuple[str, Plan]]:
         """Every plan by its path below ``plans``, in the order in which data flow."""
