@@ -7,7 +7,7 @@ import copy
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +108,9 @@ ALL = entries(TREE)
 
 
 @st.composite
-def trees(draw: st.DrawFn, tree: dict[str, Any]) -> dict[str, Any]:
+def trees(draw: st.DrawFn, tree: dict[str, Any], more: Sequence[str] = ()) -> dict[str, Any]:
     """A copy with one to three values deleted, retyped, renamed, doubled, exchanged or emptied."""
+    values = st.sampled_from(more) | odd if more else odd
     mutant = copy.deepcopy(tree)
     known = entries(mutant)  # excludes inserted values, which may be deep
     for _ in range(draw(st.integers(1, 3))):
@@ -122,7 +123,7 @@ def trees(draw: st.DrawFn, tree: dict[str, Any]) -> dict[str, Any]:
         if change == "delete":
             del node[key]
         elif change == "add":
-            add(node, node[key] if draw(st.booleans()) else draw(odd), draw(keys))
+            add(node, node[key] if draw(st.booleans()) else draw(values), draw(keys))
         elif change == "rename" and isinstance(node, dict):
             node[draw(keys) if draw(st.booleans()) else str(key).swapcase()] = node.pop(key)
         elif change == "exchange":
@@ -131,7 +132,7 @@ def trees(draw: st.DrawFn, tree: dict[str, Any]) -> dict[str, Any]:
         elif change == "empty" and isinstance(node[key], dict | list):
             node[key] = type(node[key])()
         else:
-            node[key] = draw(odd)
+            node[key] = draw(values)
     return mutant
 
 
