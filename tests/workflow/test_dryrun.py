@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from journeylab.records.cost import Cost
+from journeylab.records.looks import SeedRange
 from journeylab.records.plans import Plan
 from journeylab.wording.costs import Outline
-from journeylab.workflow.costs import COSTS, read_costs, record_costs
+from journeylab.workflow.costs import COSTS, StudyCost, outline, read_costs, record_costs
 from snakemake_logger_plugin_journeylab.dryrun import classify, summary
 from snakemake_logger_plugin_journeylab.wording import name_job
 
@@ -189,6 +190,22 @@ def test_a_workflow_that_python_starts_plans_its_targets(fresh: Copy) -> None:
     every = fresh.run("python", "-c", SCRIPT.format(argv=argv, targets=set()))
     assert "rule respond:" in every.stdout + every.stderr
     assert not (fresh.path / "plans").exists()
+
+
+def test_jobs_cost_what_reference_runs_did_per_step_or_per_computed_run() -> None:
+    chunks = ((0, 1), (2, 3))  # the second belongs to a later look
+    plans = {
+        f"{stage} {seeds}": Plan(stage=stage, seeds=seeds, settings={"training": {"steps": 100}})
+        for stage in ("train", "compute")
+        for seeds in chunks
+    }
+    known = outline(plans.items(), StudyCost(seconds=10.0, steps=1000), SeedRange(first=2))
+    assert known.jobs == {"train": 1, "compute": 1}
+    assert known.steps == {"train (0, 1)": 200, "train (2, 3)": 200}
+    assert (known.cost([*plans, "data/x.parquet"]), known.later_seconds) == (4.0, 2.0)
+    known = outline(plans.items(), StudyCost(seconds=10.0, steps=0), SeedRange(first=2))
+    assert (known.cost(plans), known.later_seconds) == (20.0, 10.0)
+    assert outline(plans.items(), None, SeedRange(first=2)).seconds == {}
 
 
 def write(root: Path, arm: str, device: str, cpu_seconds: float) -> None:
