@@ -63,49 +63,49 @@ def tables_of(results_of: Callable[[str], StudyResults]) -> Callable[[str], dict
     return cache(lambda study: all_tables(results_of(study), catalogue.figures_part(study)))
 
 
-@pytest.fixture(scope="session")
-def failing_of(results_of: Callable[[str], StudyResults]) -> Callable[[str], StudyResults]:
+def with_failures(results: StudyResults) -> StudyResults:
     """Results in which the first trained run has one failed seed, the second run two, …."""
-
-    def make(study: str) -> StudyResults:
-        results = results_of(study)
-        runs = []
-        for count, run in enumerate(results.present, start=1):
-            seeds = tuple(SimpleNamespace(seed=9000 + i, status="failed") for i in range(count))
-            runs.append(SimpleNamespace(arm=run[0], variant=run[1], seeds=seeds))
-        return replace(results, runs=tuple(runs))
-
-    return make
+    runs = []
+    for count, run in enumerate(results.present, start=1):
+        seeds = tuple(SimpleNamespace(seed=9000 + i, status="failed") for i in range(count))
+        runs.append(SimpleNamespace(arm=run[0], variant=run[1], seeds=seeds))
+    return replace(results, runs=tuple(runs))
 
 
 @pytest.fixture(scope="session")
-def drawn_of(failing_of: Callable[[str], StudyResults]) -> Callable[[str], dict[str, Figure]]:
-    """The figures of these results."""
-    return cache(lambda study: draw(failing_of(study)))
-
-
-@pytest.fixture
-def results(request: pytest.FixtureRequest, results_of: Callable[[str], StudyResults]):
-    """The small results of the study whose folder holds the test."""
-    return results_of(request.path.parent.name)
-
-
-@pytest.fixture
-def tables(request: pytest.FixtureRequest, tables_of: Callable[[str], dict[str, Table]]):
-    """The tables of these results."""
-    return tables_of(request.path.parent.name)
-
-
-@pytest.fixture
-def drawn(request: pytest.FixtureRequest, drawn_of: Callable[[str], dict[str, Figure]]):
+def drawn_of(results_of: Callable[[str], StudyResults]) -> Callable[[str], dict[str, Figure]]:
     """The figures of these results, in which seeds have failed."""
-    return drawn_of(request.path.parent.name)
+    return cache(lambda study: draw(with_failures(results_of(study))))
 
 
 @pytest.fixture(scope="module")
-def streams(request: pytest.FixtureRequest) -> Streams:
-    """The streams of a pilot seed of the study whose folder holds the test."""
-    return Streams(request.path.parent.name, 1000)
+def study(request: pytest.FixtureRequest) -> str:
+    """The study whose folder holds the test, where a test does not name another."""
+    return request.path.parent.name
+
+
+@pytest.fixture(scope="module")
+def results(study: str, results_of: Callable[[str], StudyResults]) -> StudyResults:
+    """The small results of the study."""
+    return results_of(study)
+
+
+@pytest.fixture(scope="module")
+def tables(study: str, tables_of: Callable[[str], dict[str, Table]]) -> dict[str, Table]:
+    """The tables of these results."""
+    return tables_of(study)
+
+
+@pytest.fixture(scope="module")
+def drawn(study: str, drawn_of: Callable[[str], dict[str, Figure]]) -> dict[str, Figure]:
+    """The figures of these results, in which seeds have failed."""
+    return drawn_of(study)
+
+
+@pytest.fixture(scope="module")
+def streams(study: str) -> Streams:
+    """The streams of a pilot seed of the study."""
+    return Streams(study, 1000)
 
 
 @pytest.fixture(scope="module")

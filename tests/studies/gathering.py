@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import pytest
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -182,8 +181,7 @@ def gather(
 
 
 def draw(results: StudyResults, *names: str) -> dict[str, Figure]:
-    """All figures or those with these names; texts stand anywhere, as layout takes a third."""
+    """All figures or those with these names, not laid out yet."""
     figures = catalogue.figures_part(results.study).FIGURES
-    with styled(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("seaborn.FacetGrid.tight_layout", lambda grid, *_, **__: grid)
+    with styled():
         return draw_figures({name: figures[name] for name in names or figures}, results)

@@ -1,9 +1,8 @@
 """Laws about the figures, tables and numbers of every study, on its small results."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +21,7 @@ from journeylab.wording.queries import cited
 from journeylab.wording.typography import Number
 
 from ..made import registered
+from .conftest import with_failures
 from .gathering import draw
 
 CLAIMS = registered().studies
@@ -40,72 +40,62 @@ LINES = {
 }
 """Study → figure → a line that each of its panels has."""
 
-Results = Callable[[str], StudyResults]
-Figures = Callable[[str], dict[str, Figure]]
-Tables = Callable[[str], Mapping[str, Table]]
-Marks = Callable[[str], dict[str, set[str]]]
-
 # all tests of a study follow each other, behind those of its folder (see conftest.py), so that few
 # studies are drawn in two processes of xdist
 pytestmark = pytest.mark.parametrize("study", catalogue.discover(), scope="module")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _has_results(study: str) -> None:
     if not Path(__file__).with_name(study).joinpath("results.py").exists():
         pytest.skip(f"tests/studies/{study}/results.py: write make_results() to test its figures")
 
 
-@pytest.fixture(scope="session")
-def marks_of(drawn_of: Figures) -> Marks:
+@pytest.fixture(scope="module")
+def marks(drawn: dict[str, Figure]) -> dict[str, set[str]]:
     """The counts of failed seeds, such as ✗2, in every figure."""
-    return lambda study: {name: counts_in(figure) for name, figure in drawn_of(study).items()}
+    return {name: counts_in(figure) for name, figure in drawn.items()}
 
 
-@pytest.fixture(scope="session")
-def untrained_of(results_of: Results) -> Results:
+@pytest.fixture(scope="module")
+def untrained(results: StudyResults) -> StudyResults:
     """Results without the arms that are trained."""
-
-    def make(study: str) -> StudyResults:
-        results = results_of(study)
-        trained = [
-            name for name, arm in results.settings.arms.items() if isinstance(arm, TrainedArm)
-        ]
-        kept = results.measurements[~results.measurements["arm"].isin(trained)]
-        factors = kept.columns.difference(["study", "arm", "variant", "seed", "metric", "value"])
-        others = [name for name in factors if kept[name].isna().all()]  # of other metrics
-        return replace(results, measurements=kept.drop(columns=others), curves=None)
-
-    return make
+    trained = results.arms_of(TrainedArm)
+    kept = results.measurements[~results.measurements["arm"].isin(trained)]
+    factors = kept.columns.difference(["study", "arm", "variant", "seed", "metric", "value"])
+    others = [name for name in factors if kept[name].isna().all()]  # of other metrics
+    return replace(results, measurements=kept.drop(columns=others), curves=None)
 
 
-@pytest.fixture(scope="session")
-def drawn_untrained_of(untrained_of: Results) -> Figures:
-    return cache(lambda study: draw(untrained_of(study)))
+@pytest.fixture(scope="module")
+def drawn_untrained(untrained: StudyResults) -> dict[str, Figure]:
+    return draw(untrained)
 
 
-def test_every_figure_is_drawn_from_whole_results(study: str, drawn_of: Figures) -> None:
-    assert set(drawn_of(study)) == set(catalogue.figures_part(study).FIGURES)
+def test_every_figure_is_drawn_from_whole_results(study: str, drawn: dict[str, Figure]) -> None:
+    assert set(drawn) == set(catalogue.figures_part(study).FIGURES)
 
 
-def test_every_panel_has_its_ceiling(study: str, drawn_of: Figures) -> None:
+def test_every_panel_has_its_ceiling(study: str, drawn: dict[str, Figure]) -> None:
     for name, line in LINES.get(study, {}).items():
-        for axes in drawn_of(study)[name].axes:
+        for axes in drawn[name].axes:
             assert line in [each.get_label() for each in axes.lines]
 
 
-def test_the_first_figure_fits_on_the_first_page(study: str, drawn_of: Figures) -> None:
+def test_the_first_figure_fits_on_the_first_page(study: str, drawn: dict[str, Figure]) -> None:
     first = next(iter(catalogue.figures_part(study).FIGURES))
-    assert drawn_of(study)[first].get_figheight() * 2.54 <= HIGHEST
+    assert drawn[first].get_figheight() * 2.54 <= HIGHEST
 
 
 def test_captions_explain_the_count_of_failed_seeds(
-    study: str, results_of: Results, tables_of: Tables, marks_of: Marks
+    study: str,
+    results: StudyResults,
+    tables: Mapping[str, Table],
+    marks: dict[str, set[str]],
 ) -> None:
     """“Symbols as before” is enough after a caption that explains ✗."""
-    marks, explained = marks_of(study), False
-    results, made = results_of(study), catalogue.figures_part(study).FIGURES
-    captions, _ = with_words(results, made, {}, numbers_of(study, results, tables_of(study)))
+    explained, made = False, catalogue.figures_part(study).FIGURES
+    captions, _ = with_words(results, made, {}, numbers_of(study, results, tables))
     for name in made:
         caption = captions[name]
         explained |= "✗" in caption
@@ -116,43 +106,48 @@ def test_captions_explain_the_count_of_failed_seeds(
 
 
 def test_failed_seeds_of_every_trained_run_are_counted(
-    study: str, results_of: Results, failing_of: Results, tables_of: Tables, marks_of: Marks
+    study: str,
+    results: StudyResults,
+    tables: Mapping[str, Table],
+    marks: dict[str, set[str]],
 ) -> None:
     """In a table, or in a figure beside the row of the run."""
-    results, part = results_of(study), catalogue.figures_part(study)
-    runs = failing_of(study).runs
-    marks = set().union(*marks_of(study).values())
-    in_order = [str(count) for count in range(1, len(runs) + 1)]
-    failing = [table.frame for table in all_tables(failing_of(study), part).values()]
-    tables = [frame["Failed"].tolist() for frame in failing if "Failed" in frame]
-    assert all(counts == in_order for counts in tables)
-    unmarked = [run for n, run in enumerate(runs, start=1) if not tables and f"✗{n}" not in marks]
-    for run in unmarked:
+    part, failing = catalogue.figures_part(study), with_failures(results)
+    marked = set().union(*marks.values())
+    in_order = [str(count) for count in range(1, len(failing.runs) + 1)]
+    frames = [table.frame for table in all_tables(failing, part).values()]
+    counted = [frame["Failed"].tolist() for frame in frames if "Failed" in frame]
+    assert all(counts == in_order for counts in counted)
+    for n, run in enumerate(failing.runs, start=1):
+        if counted or f"✗{n}" in marked:
+            continue
         own = all_tables(replace(results, runs=(run,)), part)
-        whole = tables_of(study)
-        changed = [name for name, table in own.items() if not table.frame.equals(whole[name].frame)]
+        changed = [name for name, each in own.items() if not each.frame.equals(tables[name].frame)]
         assert changed, f"{run.arm}/{run.variant}"
 
 
 def test_figures_of_computations_count_no_seeds_of_trained_runs(
-    study: str, drawn_untrained_of: Figures, marks_of: Marks
+    drawn_untrained: dict[str, Figure], marks: dict[str, set[str]]
 ) -> None:
-    for name, figure in drawn_untrained_of(study).items():
-        assert marks_of(study)[name] == counts_in(figure), name
+    for name, figure in drawn_untrained.items():
+        assert marks[name] == counts_in(figure), name
 
 
 def test_a_study_without_trained_runs_can_be_reported(
-    study: str, untrained_of: Results, tables_of: Tables, drawn_untrained_of: Figures
+    study: str,
+    untrained: StudyResults,
+    tables: Mapping[str, Table],
+    drawn_untrained: dict[str, Figure],
 ) -> None:
-    part, untrained = catalogue.figures_part(study), untrained_of(study)
-    tables = all_tables(untrained, part)
-    assert set(drawn_untrained_of(study)) <= set(part.FIGURES)
-    assert set(tables) <= set(tables_of(study))
-    assert cited(catalogue.prose(study)).keys() <= numbers_of(study, untrained, tables).keys()
+    part = catalogue.figures_part(study)
+    made = all_tables(untrained, part)
+    assert set(drawn_untrained) <= set(part.FIGURES)
+    assert set(made) <= set(tables)
+    assert cited(catalogue.prose(study)).keys() <= numbers_of(study, untrained, made).keys()
 
 
-def test_tables_are_text_and_their_numeric_columns_exist(study: str, tables_of: Tables) -> None:
-    for name, table in tables_of(study).items():
+def test_tables_are_text_and_their_numeric_columns_exist(tables: Mapping[str, Table]) -> None:
+    for name, table in tables.items():
         assert set(table.numeric) <= set(table.frame.columns), name
         for cell in table.frame.to_numpy().flat:
             assert isinstance(cell, str), name
@@ -160,10 +155,10 @@ def test_tables_are_text_and_their_numeric_columns_exist(study: str, tables_of: 
 
 
 def test_the_prose_cites_numbers_that_exist(
-    study: str, results_of: Results, tables_of: Tables
+    study: str, results: StudyResults, tables: Mapping[str, Table]
 ) -> None:
     assert cited(catalogue.prose(study))
-    for key, value in numbers_of(study, results_of(study), tables_of(study)).items():
+    for key, value in numbers_of(study, results, tables).items():
         assert re.fullmatch(r"[A-Za-z0-9_.=-]+", key)
         assert value is None or not pd.isna(value), key
 

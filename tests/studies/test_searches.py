@@ -1,6 +1,6 @@
 """Every run in config.yaml has the settings that the search of its study chose."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -114,11 +114,11 @@ def test_every_run_that_decides_a_claim_was_searched() -> None:
     assert judged(CLAIMS["exp13"]) <= {"/".join(run) for run in chosen("exp13").index}
 
 
-@pytest.mark.parametrize("study", SEARCHED)
+@pytest.mark.parametrize("study", SEARCHED, scope="module")
 def test_the_table_of_a_search_has_a_row_per_run_and_every_trial(
-    study: str, tables_of: Callable[[str], Mapping[str, Table]]
+    study: str, tables: Mapping[str, Table]
 ) -> None:
-    table = tables_of(study)["search"].frame
+    table = tables["search"].frame
     tried = trials(study)
     assert len(table) == len(tried.drop_duplicates(["arm", "variant", "case"]))
     cells_of_trials = "; ".join(table.iloc[:, -1])
