@@ -93,17 +93,6 @@ def values_of(table: pd.DataFrame, metric: str, **where: object) -> pd.Series:
     return table.loc[chosen, "value"]
 
 
-def problems(study: str, settings: StudySettings) -> Callable[[str, str, int], Any]:
-    """A function: the problem of an arm, a variant and a seed of a study with these settings."""
-
-    def make(arm: str, variant: str, seed: int) -> Any:
-        run = catalogue.resolve_run(study, settings, arm, variant)
-        job = catalogue.trained_job(study, run.settings)
-        return small_problem(study, job, run.dataset or "", seed)
-
-    return make
-
-
 def train_chunk(
     study: str,
     job: Any,
@@ -137,26 +126,25 @@ def flat_curve(
 
 def untrained(
     study: str,
-    runs: Mapping[str, Sequence[str]] | Iterable[tuple[str, str]],
+    settings: StudySettings,
     seeds: Iterable[int],
-    make: Callable[[str, str, int], Any],
     evaluation: Any,
     values: Mapping[str, float] | None = None,
     steps: Sequence[int] = (1, 2),
 ) -> tuple[list[pd.DataFrame], list[dict[str, Any]]]:
-    """Measurements of the untrained models of runs, and curves that stay at their values.
+    """Measurements of the untrained models of all runs, and curves that stay at their values.
 
-    `make` gives the problem of an arm, a variant and a seed. The values of the curves are those
-    to which the models evaluate, unless they are given.
+    These are the given ones, or those to which the models evaluate.
     """
-    if isinstance(runs, Mapping):
-        runs = [(arm, variant) for arm, variants in runs.items() for variant in variants]
     tables: list[pd.DataFrame] = []
     curves: list[dict[str, Any]] = []
-    for (arm, variant), seed in product(runs, list(seeds)):
-        run, problem = of_seed(study, arm, variant, seed), make(arm, variant, seed)
+    for (arm, variant), seed in product(settings.trained(), seeds):
+        resolved = catalogue.resolve_run(study, settings, arm, variant)
+        job = catalogue.trained_job(study, resolved.settings)
+        problem = small_problem(study, job, resolved.dataset or "", seed)
         model = problem.build(Streams(study, seed).generator("init")).eval()
-        table = catalogue.measure_part(study).measure(problem.job, evaluation, problem, model)
+        run = of_seed(study, arm, variant, seed)
+        table = catalogue.measure_part(study).measure(job, evaluation, problem, model)
         tables.append(table.assign(**run))
         curves += flat_curve(run, problem.evaluate(model) if values is None else values, steps)
     return tables, curves

@@ -10,8 +10,11 @@ from journeylab.studies.exp1_group_languages import settings as own
 from ..gathering import computed, gather, small_problem, untrained
 
 FEW = own.Data(train=210, validation=42)
-RUNS = [("A", "toral-product"), ("B", "toral-product"), ("B", "linear-aggregation")]
-RUNS += [("S3", "orthogonal-product")]
+RUNS = {
+    "A": ("toral-product",),
+    "B": ("toral-product", "linear-aggregation"),
+    "S3": ("orthogonal-product",),
+}
 SEEDS = 3
 
 
@@ -30,23 +33,18 @@ def make_problem(variant: str, task: str = "S3", seed: int = 1000, **training: f
 def make_results() -> StudyResults:
     """Untrained models of a few variants; the others are disabled."""
     torch.set_num_threads(1)
-    tables, _ = untrained(
-        *("exp1", RUNS, range(SEEDS)),
-        lambda arm, variant, seed: make_problem(variant, arm, seed),
-        *(own.Evaluation(strings=10), {}),
-    )
-    tables += computed("exp1", "certificates", strings=10, length=20, enumerate=4, draws=1)
     arms = {
         arm: own.Arm(
             task=arm,
-            variants={variant: {} for run_arm, variant in RUNS if run_arm == arm}
-            | {"complex-product": {"enabled": False}},
+            variants={name: {} for name in variants} | {"complex-product": {"enabled": False}},
         )
-        for arm, _ in RUNS
+        for arm, variants in RUNS.items()
     }
     settings = own.Settings(
-        datasets={"strings": own.Data()},
+        datasets={"strings": FEW},
         arms=arms,
         training=own.Training(steps=1, learning_rate=0.1),
     )
+    tables, _ = untrained("exp1", settings, range(SEEDS), own.Evaluation(strings=10), {})
+    tables += computed("exp1", "certificates", strings=10, length=20, enumerate=4, draws=1)
     return gather("exp1", settings, tables)

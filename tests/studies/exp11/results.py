@@ -7,6 +7,7 @@ from journeylab.studies.exp11_sabag_pooling import settings as own
 
 from ..gathering import computed, gather, small_problem, untrained
 
+FEW = {"train": 400, "test": 60}
 RUNS = {
     "string-copy": ("sabag", "sabag-positions"),
     "string-sorted": ("sabag", "pma"),
@@ -20,7 +21,7 @@ def make_problem(
     """A problem with few strings."""
     chosen = {"steps": steps, "learning_rate": 0.003, "evaluate_every": steps} | training
     source = "document" if task == "sentence" else "random"
-    data = own.Data(source=source, train=400, test=60)
+    data = own.Data(source=source, **FEW)
     job = own.Job(
         variant=variant, task=task, data=data, model=own.Model(), training=own.Training(**chosen)
     )
@@ -39,15 +40,14 @@ def make_results() -> StudyResults:
     }
     settings = own.Settings(
         arms=arms,
-        datasets={"strings": own.Data(), "sentence": own.Data(source="document")},
+        datasets={
+            "strings": own.Data(**FEW),
+            "sentence": own.Data(source="document", **FEW),
+        },
         training=own.Training(steps=2, learning_rate=0.1),
     )
-
-    def make(arm: str, variant: str, seed: int) -> Any:
-        return make_problem(variant, arms[arm].task, seed)
-
     seeds, learned = (1000, 1001), {"accuracy": 0.3}
-    tables, curves = untrained("exp11", RUNS, seeds, make, own.Evaluation(), learned)
+    tables, curves = untrained("exp11", settings, seeds, own.Evaluation(), learned)
     for seed in seeds:
         for kind in ("ratio", "sign", "rates"):
             tables += computed("exp11", kind, seed=seed, steps=10, starts=2)

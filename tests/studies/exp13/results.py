@@ -39,7 +39,7 @@ def make_results() -> StudyResults:
     training = own.Training(steps=4, learning_rate=0.01)
     settings = own.Settings(arms=arms, datasets=datasets, model=MODEL, training=training)
     seeds, few, learned = (1000, 1001), own.Evaluation(rows=8), {"accuracy": 0.3}
-    tables, curves = untrained("exp13", RUNS, seeds, make_problem, few, learned)
+    tables, curves = untrained("exp13", settings, seeds, few, learned)
     checks = ("ceilings", "sizes", "orders", "reflections")
     tables += computed("exp13", "certificates", checks, enumerate=4, draws=1, model=MODEL)
     return gather("exp13", settings, tables, curves)

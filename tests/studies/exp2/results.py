@@ -6,17 +6,11 @@ from typing import Any
 from journeylab.plotting import StudyResults
 from journeylab.studies.exp2_shuffled_kb import settings as own
 
-from ..gathering import computed, gather, problems, small_problem, untrained
+from ..gathering import computed, gather, small_problem, untrained
 
 SYMBOLS = {"keys": 12, "values": 4, "questions": 80}
 LOOKUPS = own.Lookups(task="lookup", sizes=(5, 8), **SYMBOLS)
 RELATIONS = own.Relations(task="relations", subjects=2, relations=3, **SYMBOLS)
-RUNS = [
-    ("small-sorted", "rope"),
-    ("small-sorted", "content"),
-    ("small-shuffled", "position-free"),
-    ("relations", "untagged"),
-]
 
 
 def make_job(variant: str, order: str = "shuffled", **training: float) -> own.Job:
@@ -55,9 +49,8 @@ def make_results() -> StudyResults:
         datasets={"keys": LOOKUPS, "relations": RELATIONS},
         training=own.Training(steps=7, learning_rate=0.1),
     )
-
-    make, few = problems("exp2", settings), own.Evaluation(permutations=1)
-    tables, curves = untrained("exp2", RUNS, range(2), make, few, steps=(100, 200))
+    few = own.Evaluation(permutations=1)
+    tables, curves = untrained("exp2", settings, range(2), few, steps=(100, 200))
     once = {"draws": 1, "data": own.Lookups(task="lookup"), "model": own.Model()}
     tables += computed("exp2", "witness", own.VARIANTS["lookup"], **once)
     tables += computed("exp2", "invariance", ["content"], **once)

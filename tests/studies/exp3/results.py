@@ -5,7 +5,7 @@ import pandas as pd
 from journeylab.plotting import StudyResults
 from journeylab.studies.exp3_order_information import settings as own
 
-from ..gathering import computed, gather, problems, untrained
+from ..gathering import computed, gather, untrained
 
 RUNS = {"C2-d4": ("sum", "standard"), "C2-d16": ("standard",)}
 
@@ -31,7 +31,5 @@ def make_results() -> StudyResults:
         model=own.Model(hidden=8),
         training=own.Training(steps=2, learning_rate=0.1),
     )
-
-    make = problems("exp3", settings)
-    tables, curves = untrained("exp3", RUNS, range(2), make, own.Evaluation())
+    tables, curves = untrained("exp3", settings, range(2), own.Evaluation())
     return gather("exp3", settings, [*enumerate_sets(), *tables], curves)

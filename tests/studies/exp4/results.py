@@ -28,20 +28,17 @@ def make_problem(
 
 def make_results() -> StudyResults:
     """Untrained models; curves of two steps."""
-    runs = {arm: [variant] for arm, (variant, _) in RUNS.items()}
-    tables, curves = untrained(
-        *("exp4", runs, range(1000, 1000 + SEEDS)),
-        lambda arm, variant, seed: make_problem(variant, seed=seed, **RUNS[arm][1]),
-        *(own.Evaluation(windows=20, null_draws=100), {"loss": 3.0}, (0, 9)),
+    settings = own.Settings(
+        datasets={"corpus": DATA},
+        arms={arm: own.Arm(variants=[variant], **of) for arm, (variant, of) in RUNS.items()},
+        model=SMALL,
+        training=own.Training(steps=9, learning_rate=0.1),
     )
+    seeds, few = range(1000, 1000 + SEEDS), own.Evaluation(windows=20, null_draws=100)
+    tables, curves = untrained("exp4", settings, seeds, few, {"loss": 3.0}, (0, 9))
     sizes = {"draws": DRAWS, "model": SMALL}
     for operators in ("one", "each"):
         drawn = {"computed": "random", "operators": operators} | sizes
         tables += computed("exp4", f"random-{operators}", own.STARTS, **drawn)
     tables += computed("exp4", "certificates", own.CHECKS, operators="each", **sizes)
-    settings = own.Settings(
-        datasets={"corpus": own.Data(file=ExternalFile(sha256="0" * 64))},
-        arms={arm: own.Arm(variants=[variant], **of) for arm, (variant, of) in RUNS.items()},
-        training=own.Training(steps=9, learning_rate=0.1),
-    )
     return gather("exp4", settings, tables, curves)

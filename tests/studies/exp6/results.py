@@ -6,7 +6,7 @@ from journeylab.config import TrainingSettings
 from journeylab.plotting import StudyResults
 from journeylab.studies.exp6_coupling_rank import settings as own
 
-from ..gathering import computed, gather, problems, small_problem, untrained
+from ..gathering import computed, gather, small_problem, untrained
 
 SMALL = {"positions": 12, "roles": 3, "entities": 8, "queries": 300}
 RUNS = {
@@ -52,8 +52,6 @@ def make_results() -> StudyResults:
         model=own.Model(restarts=2),
         training=TrainingSettings(steps=2, learning_rate=0.1),
     )
-
-    make = problems("exp6", settings)
-    tables, curves = untrained("exp6", RUNS, (1000, 1001), make, own.Evaluation())
+    tables, curves = untrained("exp6", settings, (1000, 1001), own.Evaluation())
     tables += computed("exp6", "rank", own.FREQUENCIES, draws=1, positions=9, roles=2)
     return gather("exp6", settings, tables, curves)

@@ -6,17 +6,9 @@ from journeylab.knowledge.settings import Evaluation, Model, Training
 from journeylab.plotting import StudyResults
 from journeylab.studies.exp7_native_kg.settings import Arm, Data, Settings
 
-from ..gathering import gather, problems, untrained
+from ..gathering import gather, untrained
 
-TOKENS = {"characters": "characters", "words": "words", "marks": "words"}
-RUNS = [
-    ("characters", "A"),
-    ("characters", "B"),
-    ("words", "A"),
-    ("words", "B"),
-    ("words", "C"),
-    ("marks", "B-all"),
-]
+RUNS = {"characters": ("A", "B"), "words": ("A", "B", "C"), "marks": ("B-all",)}
 
 
 def make_results() -> StudyResults:
@@ -24,9 +16,10 @@ def make_results() -> StudyResults:
     torch.set_num_threads(1)
     arms = {
         arm: Arm(
-            tokens=tokens, variants={variant: {} for run_arm, variant in RUNS if run_arm == arm}
+            tokens="characters" if arm == "characters" else "words",
+            variants={variant: {} for variant in variants},
         )
-        for arm, tokens in TOKENS.items()
+        for arm, variants in RUNS.items()
     }
     settings = Settings(
         datasets={"plan": Data()},
@@ -34,6 +27,5 @@ def make_results() -> StudyResults:
         model=Model(d=16),
         training=Training(steps=1, learning_rate=0.1),
     )
-    make = problems("exp7", settings)
-    tables, curves = untrained("exp7", RUNS, range(2), make, Evaluation(), steps=(100, 200))
+    tables, curves = untrained("exp7", settings, range(2), Evaluation(), steps=(100, 200))
     return gather("exp7", settings, tables, curves)

@@ -9,12 +9,11 @@ from journeylab.studies.exp7_native_kg.settings import Data
 
 from ...made import configured
 from ..gathering import draw
-from .results import RUNS
 
 
-def test_points_show_every_seed(drawn):
-    compared = [run for run in RUNS if run[0] != "marks" and run[1] != "B"]
-    shown = {"answer": len(compared), "templates": len(RUNS)}
+def test_points_show_every_seed(results, drawn):
+    compared = [run for run in results.present if run[0] != "marks" and run[1] != "B"]
+    shown = {"answer": len(compared), "templates": len(results.present)}
     for name, runs in shown.items():
         for axes in drawn[name].axes:
             assert sum(len(dots.get_offsets()) for dots in axes.collections) == 2 * runs
@@ -35,9 +34,9 @@ def test_right_of_the_line_a_model_is_better_than_b(results):
             assert (np.asarray(points.get_offsets())[:, 0] > 0).all()
 
 
-def test_tables_have_a_row_per_run(tables):
+def test_tables_have_a_row_per_run(results, tables):
     for name in ("hits", "others"):
-        assert len(tables[name].frame) == len(RUNS)
+        assert len(tables[name].frame) == len(results.present)
 
 
 def test_all_models_of_a_reading_have_equal_budgets():

@@ -45,17 +45,16 @@ def make_computation(computed: str, variant: str = "all", draws: int = 1, **of: 
 
 def make_results() -> StudyResults:
     """Untrained models of two seeds, invented curves, and what is computed once."""
-
-    def make(arm: str, variant: str, seed: int) -> Any:
-        return make_problem(variant, "full" if arm == "full" else "axial", seed=seed)
-
-    tables, curves = untrained("exp8", RUNS, (1000, 1001), make, own.Evaluation())
+    of = make_job()
+    arms = {
+        arm: own.Arm(attention="full" if arm == "full" else "axial", variants=list(variants))
+        for arm, variants in RUNS.items()
+    }
+    settings = own.Settings(
+        datasets={"costs": of.data}, arms=arms, model=of.model, training=of.training
+    )
+    tables, curves = untrained("exp8", settings, (1000, 1001), own.Evaluation())
     curves += [row | {"metric": "train_loss", "value": 0.5} for row in curves]
     for name in ("certificates", "geometry"):
         tables += computed("exp8", name, **dict(make_computation(name)))
-    settings = own.Settings(
-        datasets={"costs": own.Data()},
-        arms={arm: own.Arm(variants=list(variants)) for arm, variants in RUNS.items()},
-        training=own.Training(steps=2, learning_rate=0.1),
-    )
     return gather("exp8", settings, tables, curves)
