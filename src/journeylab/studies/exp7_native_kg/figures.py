@@ -17,20 +17,18 @@ _TIERS: dict[str, dict[str, str | int]] = {
 
 
 def tabulate(results: StudyResults) -> dict[str, Table]:
-    """Documented and actual sizes."""
-    return {"counts": _tabulate_counts(results)} if len(results.select("count")) else {}
-
-
-def _tabulate_counts(results: StudyResults) -> Table:
     """The documented sizes against those of a world with the documented generations."""
-    counted = results.select("count").groupby("quantity")["value"].first()
+    counts = results.select("count")
+    if counts.empty:
+        return {}
+    counted = counts.groupby("quantity")["value"].first()
     off = results.select("count_deviation").groupby("quantity")["value"].max()
     rows = [
         {"Quantity": name, "Reviewer plan": _print_size(name, size)}
         | {"Here": _print_size(name, counted[name]), "Deviation": f"{100 * off[name]:.0f} %"}
         for name, size in DOCUMENTED.items()
     ]
-    return plot.table(rows)
+    return {"counts": plot.table(rows)}
 
 
 def _print_size(quantity: str, value: float) -> str:
