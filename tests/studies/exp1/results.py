@@ -18,7 +18,7 @@ RUNS = {
 SEEDS = 3
 
 
-def make_problem(variant: str, task: str = "S3", seed: int = 1000, **training: float) -> Any:
+def make_problem(variant: str, task: str = "S3", **training: float) -> Any:
     budget = {"steps": 30, "learning_rate": 0.01, "batch": 16}
     job = own.Job(
         variant=variant,
@@ -27,7 +27,7 @@ def make_problem(variant: str, task: str = "S3", seed: int = 1000, **training: f
         model=own.Model(),
         training=own.Training(**budget | training),
     )
-    return small_problem("exp1", job, "strings", seed)
+    return small_problem("exp1", job, "strings")
 
 
 def make_results() -> StudyResults:

@@ -1,26 +1,19 @@
 """Small jobs and results of exp10."""
 
-from journeylab.plotting import StudyResults
-from journeylab.streams import Streams
-from journeylab.studies.exp10_circuit_encoders import settings as own
-from journeylab.studies.exp10_circuit_encoders.models import Circuits
+from typing import Any
 
-from ..gathering import computed, draw_data, gather, untrained
+from journeylab.plotting import StudyResults
+from journeylab.studies.exp10_circuit_encoders import settings as own
+
+from ..gathering import computed, gather, small_problem, untrained
 
 RUNS = {"degree": ("sum", "tree"), "digits": ("sum-wiring",), "heads-token": ("sum-wiring",)}
 CHAINS = own.Data(operations=5, wiring="previous", test=0.05, train=0.02)
 
 
 def make_problem(
-    variant: str,
-    task: str = "degree",
-    head: str = "last",
-    steps: int = 2,
-    seed: int = 1000,
-    every: int = 1,
-    **training: float,
-) -> Circuits:
-    """A problem of a variant on every ``every``-th circuit."""
+    variant: str, task: str = "degree", head: str = "last", steps: int = 2, **training: float
+) -> Any:
     chosen = {"steps": steps, "learning_rate": 0.003, "evaluate_every": steps} | training
     job = own.Job(
         variant=variant,
@@ -30,8 +23,7 @@ def make_problem(
         model=own.Model(spread=0.3),
         training=own.Training(**chosen),
     )
-    circuits = draw_data("exp10", CHAINS, "chains").iloc[::every]
-    return Circuits(job, circuits, Streams("exp10", seed))
+    return small_problem("exp10", job, "chains")
 
 
 def make_results() -> StudyResults:

@@ -15,9 +15,7 @@ RUNS = {
 }
 
 
-def make_problem(
-    variant: str, task: str = "copy", seed: int = 1000, steps: int = 2, **training: float
-) -> Any:
+def make_problem(variant: str, task: str = "copy", steps: int = 2, **training: float) -> Any:
     """A problem with few strings."""
     chosen = {"steps": steps, "learning_rate": 0.003, "evaluate_every": steps} | training
     source = "document" if task == "sentence" else "random"
@@ -25,7 +23,7 @@ def make_problem(
     job = own.Job(
         variant=variant, task=task, data=data, model=own.Model(), training=own.Training(**chosen)
     )
-    return small_problem("exp11", job, source, seed)
+    return small_problem("exp11", job, source)
 
 
 def make_results() -> StudyResults:

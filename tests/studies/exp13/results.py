@@ -16,17 +16,15 @@ RUNS = {
 MODEL = own.Model(width=16, heads=2, parameters=6000)
 
 
-def make_problem(
-    task: str, mechanism: str, seed: int = 1000, layers: int = 1, **training: float
-) -> Any:
+def make_problem(task: str, mechanism: str, **training: float) -> Any:
     chosen = {"steps": 4, "learning_rate": 0.01, "rows": 4, "evaluate_every": 4} | training
     job = own.Job(
         variant=mechanism,
         data=own.Data(task=task, rows=16),
-        model=MODEL.model_copy(update={"layers": layers}),
+        model=MODEL.model_copy(update={"layers": 1}),
         training=own.Training(**chosen),
     )
-    return small_problem("exp13", job, task, seed)
+    return small_problem("exp13", job, task)
 
 
 def make_results() -> StudyResults:

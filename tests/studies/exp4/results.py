@@ -18,12 +18,10 @@ RUNS = {
 }
 
 
-def make_problem(
-    variant: str = "near-identity", *, model: own.Model = SMALL, seed: int = 1000, **of: object
-) -> Any:
+def make_problem(variant: str = "near-identity", *, model: own.Model = SMALL, **of: object) -> Any:
     budget = own.Training(steps=20, learning_rate=0.01, rows=8)
     job = own.Job(variant=variant, data=DATA, model=model, training=budget, **of)
-    return small_problem("exp4", job, "corpus", seed)
+    return small_problem("exp4", job, "corpus")
 
 
 def make_results() -> StudyResults:

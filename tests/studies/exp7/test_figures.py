@@ -19,11 +19,6 @@ def test_points_show_every_seed(results, drawn):
             assert sum(len(dots.get_offsets()) for dots in axes.collections) == 2 * runs
 
 
-def test_tiers_have_their_guesses(drawn):
-    for axes in drawn["tiers"].axes:
-        assert {"guess", "most frequent tail"} < {line.get_label() for line in axes.lines}
-
-
 def test_right_of_the_line_a_model_is_better_than_b(results):
     table = results.measurements.copy()
     own = table["variant"].isin(["A", "C"])

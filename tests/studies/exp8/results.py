@@ -33,8 +33,8 @@ def make_job(
     )
 
 
-def make_problem(*args: str, seed: int = 1000, **keys: object) -> Any:
-    return small_problem("exp8", make_job(*args, **keys), "costs", seed)
+def make_problem(*args: str, **keys: object) -> Any:
+    return small_problem("exp8", make_job(*args, **keys), "costs")
 
 
 def make_computation(computed: str, variant: str = "all", draws: int = 1, **of: Any) -> Any:
