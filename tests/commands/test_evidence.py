@@ -330,7 +330,7 @@ def test_evidence_alone_is_taken_to_the_last_look_that_has_all_its_runs(lab: Lab
     for path in Path("evidence/exp10").rglob(f"seeds-{first + 16}-{first + 19}.zip"):
         path.unlink()  # one run of the third look would do
     plan = lab.plan(evidence="only")
-    assert plan.evidence["exp10"].look == 16
+    assert plan.evidence["exp10"].end == 16
     assert plan.seeds("exp10").looks == (12, 16)
     planned = [folder for folder in plan.run_plans("exp10") if "seeds" in folder]
     assert max(int(folder[-3:]) for folder in planned) == first + 15

@@ -20,7 +20,7 @@ from journeylab.records.evidence import (
     read_evidence,
 )
 from journeylab.records.runs import RUN, RegisterState
-from journeylab.workflow.evidence import find_older, read_recorded
+from journeylab.workflow.evidence import read_recorded
 from journeylab.workflow.planning import WorkflowPlan
 from journeylab.workflow.plans import Plans
 
@@ -48,8 +48,7 @@ def planned() -> Iterator[Planned]:
         kept = [
             study
             for study in plan.studies
-            if Path("evidence", study).exists()
-            and not find_older(Path(), plan.run_plans(study), plan.seeds(study), plan.register)
+            if Path("evidence", study).exists() and not plan.evidence_of(study).older
         ]
         yield {study: plan.run_plans(study) for study in kept}
 

@@ -1,7 +1,7 @@
 """``journeylab evidence``: keep finished runs in git, and check the runs that are kept."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Annotated
 
@@ -16,7 +16,7 @@ from journeylab.records.files import MEASUREMENTS, write_atomic
 from journeylab.records.runs import RUN, START
 from journeylab.records.searches import evidence_of_search
 from journeylab.records.stages import run_folder
-from journeylab.workflow.evidence import Recorded, judgements, needed_runs, read_recorded
+from journeylab.workflow.evidence import StudyEvidence
 from journeylab.workflow.planning import WorkflowPlan
 
 NAMES = typer.Argument(help="Studies (default: all), and KEY=VALUE as planned.")
@@ -53,7 +53,8 @@ def check(
     plan, studies = _planned(names or [], config)
     damaged: list[str] = []
     for study in studies:
-        recorded, needed = _kept(plan, study)
+        known = plan.evidence_of(study)
+        recorded, needed = known.recorded, known.needed
         states = Counter(
             entry.state for run, entry in recorded.items() if run in needed or entry.evidence
         )
@@ -67,7 +68,7 @@ def check(
                 typer.echo(f"{study}/{run} is {entry.state}{changed}")
         del states["current"]
         others = ", ".join(f"{states[state]} {state}" for state in sorted(states, reverse=True))
-        typer.echo(f"{_summary(study, recorded, needed)}{f'; {others}' if others else ''}")
+        typer.echo(f"{_summary(known)}{f'; {others}' if others else ''}")
         if study in plan.searches:
             search = plan.searches[study]
             for remark in search.remarks(search.recorded) or [f"{study}: its search is current"]:
@@ -95,22 +96,14 @@ def _planned(names: Sequence[str], config: Path) -> tuple[WorkflowPlan, list[str
     return plan, studies or plan.studies
 
 
-def _kept(plan: WorkflowPlan, study: str) -> tuple[dict[str, Recorded], list[str]]:
-    """The state of the evidence of a study by run, and the runs that it needs."""
-    planned = plan.run_plans(study)
-    recorded = read_recorded(Path(plan.config.root), study, planned)
-    return recorded, needed_runs(plan.seeds(study), plan.register, planned, recorded)
-
-
 def _add_study(plan: WorkflowPlan, study: str) -> list[str]:
     """Write the evidence of the finished runs of a study; why runs were refused."""
-    root, planned = Path(plan.config.root), plan.run_plans(study)
-    recorded = read_recorded(root, study, planned)
+    root, recorded = Path(plan.config.root), plan.evidence_of(study).recorded
     replaced = "replaced by other numbers of the same settings"
     states = ("recorded", replaced, "unchanged", "started and not finished", "refused")
     counts = dict.fromkeys(states, 0)
     refused = []
-    for run, plans in planned.items():
+    for run, plans in plan.run_plans(study).items():
         folder = run_folder(root, study, run)
         if not _is_ended(folder):
             counts["started and not finished"] += folder.exists() and any(folder.iterdir())
@@ -131,11 +124,12 @@ def _add_study(plan: WorkflowPlan, study: str) -> list[str]:
         with write_atomic(evidence_path(root, study, run)) as partial:
             partial.write_bytes(evidence.packed)
         counts[replaced if same else "recorded"] += 1
-    counts["judged"] = _record_judgements(plan, study)
+    kept = plan.evidence_of(study)
+    counts["judged"] = _record_judgements(plan, kept)
     counts["refused"] = len(refused)
     done = ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "no finished runs"
     size = sum(path.stat().st_size for path in find_evidence(root, study).values())
-    typer.echo(f"{_summary(study, *_kept(plan, study))}, {size / 1e6:.2f} MB; {done}")
+    typer.echo(f"{_summary(kept)}, {size / 1e6:.2f} MB; {done}")
     return refused
 
 
@@ -151,14 +145,14 @@ def _add_search(plan: WorkflowPlan, study: str, root: Path) -> None:
         typer.echo(f"{study}: its search is recorded, {len(content) / 1e6:.2f} MB")
 
 
-def _record_judgements(plan: WorkflowPlan, study: str) -> int:
+def _record_judgements(plan: WorkflowPlan, kept: StudyEvidence) -> int:
     """Write the verdicts on the evidence of a study to its ledger; how many are new."""
     if plan.config.scale == "quick":
         return 0
-    known = [entry.line for entry in plan.ledger.entries(study)]
-    new = [line for line in judgements(plan, study) if line not in known]
+    known = [entry.line for entry in plan.ledger.entries(kept.study)]
+    new = [line for line in kept.judgements(plan.config.scale) if line not in known]
     if new:
-        plan.ledger.write(study, [*known, *new])
+        plan.ledger.write(kept.study, [*known, *new])
     return len(new)
 
 
@@ -192,9 +186,9 @@ def _exploratory(plan: WorkflowPlan, study: str, evidence: RunEvidence) -> str:
     return rows[0].remark if rows and all(row.exploratory for row in rows) else ""
 
 
-def _summary(study: str, recorded: Mapping[str, Recorded], needed: Sequence[str]) -> str:
-    current = sum(recorded[run].state == "current" for run in needed)
-    if not current:
-        return f"{study}: none of {len(needed)} runs has evidence"
-    complete = "complete" if current == len(needed) else "partial"
-    return f"{study}: {current} of {len(needed)} runs have evidence ({complete})"
+def _summary(known: StudyEvidence) -> str:
+    needed = len(known.needed)
+    if not known.current:
+        return f"{known.study}: none of {needed} runs has evidence"
+    complete = "complete" if known.complete else "partial"
+    return f"{known.study}: {known.current} of {needed} runs have evidence ({complete})"

@@ -41,7 +41,6 @@ from journeylab.records.plans import Plan
 from journeylab.records.processor import read_kernels, this_processor
 from journeylab.records.runs import cpu_model
 from journeylab.workflow.agreement import SAME, Compared, Comparer, Value
-from journeylab.workflow.evidence import find_restorable
 from journeylab.workflow.planning import WorkflowPlan
 from journeylab.workflow.rerun import Unit, find_units
 
@@ -74,9 +73,6 @@ def reproduce(
     workflow = current_plan(config, given | {"evidence": "run"})
     plans, folder = dict(workflow.plans()), Path(workflow.folder("evidence"))
     units, older = find_units(plans, folder)
-    for study in {unit.evidence.plan.study for unit in units}:
-        judge = f"{study}/judge.json"
-        plans[judge] = at_last_look(workflow, study, plans[judge])
     if not units:
         state = f"{len(older)} files, all of older keys" if older else "no evidence"
         raise UserError(f"{folder}: {state}; `journeylab evidence add exp7` records results")
@@ -84,7 +80,10 @@ def reproduce(
     if output.is_dir() or not os.access(output.parent, os.W_OK):
         raise UserError(f"--output {output} cannot be written; write the path of a file")
     seed = secrets.randbelow(2**32) if draw_seed is None else draw_seed
-    studies = Counter(unit.evidence.plan.study for unit in units)
+    studies = Counter(unit.study for unit in units)
+    for study in studies:
+        judge = f"{study}/judge.json"
+        plans[judge] = at_last_look(workflow, study, plans[judge])
     population = ", ".join(f"{study} {count}" for study, count in studies.items())
     typer.echo(f"draw seed {seed}; {len(units)} units: {population}; rerun on {cpu_model()}")
     if older:
@@ -324,10 +323,8 @@ def _seconds(budget: str) -> float:
 
 def at_last_look(workflow: WorkflowPlan, study: str, judge: Plan) -> Plan:
     """The plan to judge a study, with the seeds of the last look that has all its evidence."""
-    root, planned = Path(workflow.config.root), workflow.run_plans(study)
-    known = find_restorable(root, planned, workflow.seeds(study), workflow.register)
-    seeds = judge.seeds if known.complete or not known.look else (judge.seeds or ())[: known.look]
-    return judge.model_copy(update={"seeds": seeds})
+    end = workflow.evidence_of(study).end
+    return judge.model_copy(update={"seeds": (judge.seeds or ())[:end]})
 
 
 def _written(value: Value) -> Value:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from journeylab.claims.ledger import Judgement
 from journeylab.claims.schema import Register, is_read
-from journeylab.config import UserError
+from journeylab.config import Scale, UserError
 from journeylab.records.evidence import (
     RunEvidence,
     changes,
@@ -25,9 +26,6 @@ from journeylab.records.plans import plan_key
 from journeylab.records.stages import run_folder
 from journeylab.workflow.plans import Plans
 from journeylab.workflow.seeds import StudySeeds
-
-if TYPE_CHECKING:
-    from journeylab.workflow.planning import WorkflowPlan
 
 State = Literal["current", "of an older key", "damaged", "missing", "no longer planned"]
 OLDER = ("of an older key", "no longer planned")
@@ -48,28 +46,6 @@ class Recorded(NamedTuple):
         return self.evidence if self.state == "current" else None
 
 
-class StudyEvidence(NamedTuple):
-    """What the evidence of a study can restore.
-
-    `restored` maps the folders of runs to their evidence. `outdated` says of each run that has
-    evidence of an older key what changed. `current` of the `needed` runs have current evidence.
-    `look` is the number of seeds of the last look that has all its runs; 0 if none has. Then
-    `older` are the files of runs that are planned with other keys, or not any more.
-    """
-
-    restored: Mapping[str, RunEvidence]
-    outdated: Sequence[tuple[str, ...]]
-    current: int
-    needed: int
-    look: int
-    older: Sequence[Path] = ()
-
-    @property
-    def complete(self) -> bool:
-        """Whether every needed run has current evidence."""
-        return self.current == self.needed
-
-
 def read_recorded(root: Path, study: str, planned: Mapping[str, Plans]) -> dict[str, Recorded]:
     """The state of the evidence of all runs that are planned or have evidence, by folder."""
     paths = find_evidence(root, study)
@@ -77,18 +53,6 @@ def read_recorded(root: Path, study: str, planned: Mapping[str, Plans]) -> dict[
     return missing | {
         folder: _read(path, planned.get(folder)) for folder, path in sorted(paths.items())
     }
-
-
-def needed_runs(
-    seeds: StudySeeds, register: Register, planned: Iterable[str], recorded: Mapping[str, Recorded]
-) -> list[str]:
-    """The planned runs that a study needs.
-
-    With looks, evidence decides: a run of a later look is needed if the looks before,
-    judged by their evidence, leave a claim open that reads it. Where the evidence of a look is not
-    complete, only the runs up to this look are known to be needed.
-    """
-    return _looks(seeds, register, list(planned), recorded)[-1].needed
 
 
 class _Look(NamedTuple):
@@ -99,28 +63,140 @@ class _Look(NamedTuple):
     complete: bool
 
 
-def _looks(
-    seeds: StudySeeds, register: Register, planned: list[str], recorded: Mapping[str, Recorded]
-) -> list[_Look]:
-    """The looks up to the last one that is needed, or whose evidence is not complete."""
-    ends = seeds.looks or (len(seeds.all),)
-    looks = []
-    tables: dict[str, Any] = {}
+class StudyEvidence:
+    """The evidence of the runs of a study, and which of them it can restore."""
 
-    def judged(n: int, taken: SeedRange) -> LookRecord | None:
-        needed = taken.select(planned)
-        evidence = [recorded[folder].current for folder in needed]
-        looks.append(_Look(n, needed, None not in evidence))
-        if n == ends[-1] or None in evidence:
-            return None
-        from journeylab.claims.judging import judge_look  # loads pandas and scipy
+    def __init__(
+        self, root: Path, planned: Mapping[str, Plans], seeds: StudySeeds, register: Register
+    ) -> None:
+        self.root, self.planned, self.seeds, self.register = root, planned, seeds, register
+        self.study = seeds.study
+        self.recorded = read_recorded(root, self.study, planned)
 
-        taken_runs = dict(zip(needed, evidence, strict=True))
-        table = _table(taken_runs, tables)
-        return judge_look(table, seeds.study, register, seeds.all[:n], seeded_runs(taken_runs))
+    @cached_property
+    def looks(self) -> list[_Look]:
+        """The looks up to the last one that is needed, or whose evidence is not complete.
 
-    seeds_taken(ends, seeds.first, judged)
-    return looks
+        Evidence decides: a run of a later look is needed if the looks before, judged by their
+        evidence, leave a claim open that reads it. Where the evidence of a look is not complete,
+        only the runs up to this look are known to be needed.
+        """
+        seeds = self.seeds
+        ends = seeds.looks or (len(seeds.all),)
+        looks = []
+        tables: dict[str, Any] = {}
+
+        def judged(n: int, taken: SeedRange) -> LookRecord | None:
+            needed = taken.select(self.planned)
+            evidence = {folder: self.recorded[folder].current for folder in needed}
+            complete = None not in evidence.values()
+            looks.append(_Look(n, needed, complete))
+            if n == ends[-1] or not complete:
+                return None
+            from journeylab.claims.judging import judge_look  # loads pandas and scipy
+
+            table, runs = _table(evidence, tables), seeded_runs(needed)
+            return judge_look(table, self.study, self.register, seeds.all[:n], runs)
+
+        seeds_taken(ends, seeds.first, judged)
+        return looks
+
+    @property
+    def needed(self) -> list[str]:
+        """The planned runs that the study needs."""
+        return self.looks[-1].needed
+
+    @property
+    def current(self) -> int:
+        """How many of the needed runs have current evidence."""
+        return sum(self.recorded[folder].state == "current" for folder in self.needed)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every needed run has current evidence."""
+        return self.current == len(self.needed)
+
+    @property
+    def last(self) -> _Look | None:
+        """The last look that has all its runs."""
+        return next((look for look in reversed(self.looks) if look.complete), None)
+
+    @property
+    def end(self) -> int | None:
+        """The number of seeds that evidence reaches; None if it has all, or no whole look."""
+        return self.last.seeds if self.last and not self.complete else None
+
+    @cached_property
+    def older(self) -> list[Path]:
+        """The files of runs that are planned with other keys, or not any more, if no look is whole.
+
+        Quick if all evidence is current.
+        """
+        older = [
+            evidence_path(self.root, self.study, folder)
+            for folder, known in self.recorded.items()
+            if known.state in OLDER
+        ]
+        return [] if older and self.last else older
+
+    def check(self) -> None:
+        """Raise UserError if the evidence of a planned run is damaged."""
+        for folder in self.planned:
+            if self.recorded[folder].state == "damaged":
+                raise UserError(self.recorded[folder].reasons[0])
+
+    @cached_property
+    def _elsewhere(self) -> dict[str, Recorded]:
+        """The planned runs that have evidence and were not finished here.
+
+        A run that was finished here is not restored: its record names this machine, and its weights
+        belong to it.
+        """
+        return {
+            folder: self.recorded[folder]
+            for folder, plans in self.planned.items()
+            if self.recorded[folder].evidence
+            and not is_finished(run_folder(self.root, self.study, folder), plans)
+        }
+
+    @property
+    def restored(self) -> dict[str, RunEvidence]:
+        """The runs that their evidence restores, by folder."""
+        return {folder: run.current for folder, run in self._elsewhere.items() if run.current}
+
+    @property
+    def outdated(self) -> list[tuple[str, ...]]:
+        """What changed of each run that has evidence of an older key."""
+        return [run.reasons for run in self._elsewhere.values() if not run.current]
+
+    def judgements(self, scale: Scale) -> Iterator[Judgement]:
+        """The verdicts on the rows, up to the last look whose runs all have evidence."""
+        from journeylab.claims.judging import judge
+
+        if self.last is None:
+            return
+        register, seeds = self.register, self.seeds
+        evidence = {folder: self.recorded[folder].current for folder in self.last.needed}
+        taken = seeds.all[: self.last.seeds] if seeds.looks else seeds.all
+        table = _table(evidence, {})
+        verdicts = judge(table, self.study, register, taken, scale, self.planned)
+        claims = register.studies[self.study]
+        for verdict in verdicts.verdicts:
+            if not verdict.primary or verdict.word == "not judged" or verdict.state == "open":
+                continue
+            read = {
+                folder: known
+                for folder, known in evidence.items()
+                if known and is_read(claims, register.by_id[verdict.id], *folder.split("/")[:2])
+            }
+            yield Judgement(
+                row=verdict.id,
+                revision=claims.revision,
+                seeds=verdict.n if verdict.state else None,
+                verdict=verdict.word,
+                measurements=plan_key({folder: known.digest for folder, known in read.items()}),
+                commits=tuple(sorted({known.host.commit or "" for known in read.values()})),
+            )
 
 
 def _table(evidence: Mapping[str, RunEvidence | None], tables: dict[str, Any]) -> Any:
@@ -132,87 +208,6 @@ def _table(evidence: Mapping[str, RunEvidence | None], tables: dict[str, Any]) -
         if of_run and run not in tables:
             tables[run] = parse_table(of_run.contents[MEASUREMENTS])
     return joined([tables[run] for run in evidence])
-
-
-def judgements(plan: WorkflowPlan, study: str) -> Iterator[Judgement]:
-    """The verdicts on the rows of a study, up to the last look whose runs all have evidence."""
-    from journeylab.claims.judging import judge
-
-    register, seeds, planned = plan.register, plan.seeds(study), plan.run_plans(study)
-    recorded = read_recorded(Path(plan.config.root), study, planned)
-    complete = [look for look in _looks(seeds, register, list(planned), recorded) if look.complete]
-    if not complete:
-        return
-    evidence = {folder: recorded[folder].current for folder in complete[-1].needed}
-    taken = seeds.all[: complete[-1].seeds] if seeds.looks else seeds.all
-    table = _table(evidence, {})
-    verdicts = judge(table, study, register, taken, plan.config.scale, planned)
-    claims = register.studies[study]
-    for verdict in verdicts.verdicts:
-        if not verdict.primary or verdict.word == "not judged" or verdict.state == "open":
-            continue
-        read = {
-            folder: known
-            for folder, known in evidence.items()
-            if known and is_read(claims, register.by_id[verdict.id], *folder.split("/")[:2])
-        }
-        yield Judgement(
-            row=verdict.id,
-            revision=claims.revision,
-            seeds=verdict.n if verdict.state else None,
-            verdict=verdict.word,
-            measurements=plan_key({folder: known.digest for folder, known in read.items()}),
-            commits=tuple(sorted({known.host.commit or "" for known in read.values()})),
-        )
-
-
-def find_restorable(
-    root: Path, planned: Mapping[str, Plans], seeds: StudySeeds, register: Register
-) -> StudyEvidence:
-    """What the evidence of a study can restore.
-
-    A run that was finished here is not restored: its record names this machine, and its weights
-    belong to it. Raises UserError if the evidence of a planned run is damaged.
-    """
-    study = seeds.study
-    recorded = read_recorded(root, study, planned)
-    restored: dict[str, RunEvidence] = {}
-    outdated: list[tuple[str, ...]] = []
-    for folder, plans in planned.items():
-        state, evidence, reasons = recorded[folder]
-        if state == "damaged":
-            raise UserError(reasons[0])
-        if evidence is None or is_finished(run_folder(root, study, folder), plans):
-            continue
-        if state == "current":
-            restored[folder] = evidence
-        else:
-            outdated.append(reasons)
-    looks = _looks(seeds, register, list(planned), recorded)
-    needed = looks[-1].needed
-    current = sum(recorded[folder].state == "current" for folder in needed)
-    look = max((look.seeds for look in looks if look.complete), default=0)
-    older = [] if look else _older(root, study, recorded)
-    return StudyEvidence(restored, outdated, current, len(needed), look, older)
-
-
-def find_older(
-    root: Path, planned: Mapping[str, Plans], seeds: StudySeeds, register: Register
-) -> Sequence[Path]:
-    """The same of one study, `StudyEvidence.older`; quick if all evidence is current."""
-    recorded = read_recorded(root, seeds.study, planned)
-    older = _older(root, seeds.study, recorded)
-    if older and any(look.complete for look in _looks(seeds, register, list(planned), recorded)):
-        return []
-    return older
-
-
-def _older(root: Path, study: str, recorded: Mapping[str, Recorded]) -> list[Path]:
-    return [
-        evidence_path(root, study, folder)
-        for folder, (state, *_) in recorded.items()
-        if state in OLDER
-    ]
 
 
 def is_finished(folder: Path, plans: Plans) -> bool:
@@ -229,11 +224,7 @@ def drawn_studies(evidence: Mapping[str, StudyEvidence]) -> dict[str, int | None
     Where evidence is missing, these are the seeds of the last look that has all its runs. Raises
     UserError if no look has.
     """
-    ends = {
-        study: None if known.complete else known.look
-        for study, known in evidence.items()
-        if known.look
-    }
+    ends = {study: known.end for study, known in evidence.items() if known.last}
     if not ends:
         raise UserError(
             "evidence=only: no study has evidence of a whole look; journeylab evidence check lists "
@@ -253,13 +244,13 @@ def evidence_warnings(evidence: Mapping[str, StudyEvidence], mode: str) -> Itera
                 f"{study}: the evidence of {len(known.outdated)} runs is of an older key and is "
                 f"not used; changed: {', '.join(reasons[:LISTED])}{more}"
             )
-        have = f"{study} ({known.current} of {known.needed} runs)"
+        have = f"{study} ({known.current} of {len(known.needed)} runs)"
         if known.older:
             continue  # a line of its own says where it is drawn
-        if not known.look:
+        if not known.last:
             left.append(have)
-        elif not known.complete:
-            ended.append(f"{have} at {known.look} seeds")
+        elif known.end:
+            ended.append(f"{have} at {known.end} seeds")
     if mode == "only" and left:
         yield f"left out, since no look has evidence of all its runs: {', '.join(left)}"
     if mode == "only" and ended:

@@ -60,8 +60,6 @@ from journeylab.workflow.evidence import (
     StudyEvidence,
     drawn_studies,
     evidence_warnings,
-    find_older,
-    find_restorable,
     moved_on_line,
 )
 from journeylab.workflow.plan_files import Changes, find_changes
@@ -156,12 +154,9 @@ class WorkflowPlan:
         self._made = cache(self._make_plans)
         self.evidence: dict[str, StudyEvidence] = {}
         if self.config.evidence != "run":
-            self.evidence = {
-                study: find_restorable(
-                    root, self.run_plans(study), self.seeds(study), self.register
-                )
-                for study in self.studies
-            }
+            self.evidence = {study: self.evidence_of(study) for study in self.studies}
+            for known in self.evidence.values():
+                known.check()
         if self.config.evidence == "only":
             self._ends = drawn_studies(self.evidence)
             kept = {study: self.config.studies[study] for study in self._ends}
@@ -218,15 +213,11 @@ class WorkflowPlan:
     @cached_property
     def moved_on(self) -> list[str]:
         """A line for each study that cannot be drawn, since it is newer than its evidence."""
-        root, register = Path(self.config.root), self.register
-        older = {study: known.older for study, known in self.evidence.items()} or {
-            study: find_older(root, self.run_plans(study), self.seeds(study), register)
-            for study in self.studies
-        }
+        evidence = self.evidence or {study: self.evidence_of(study) for study in self.studies}
         return [
-            moved_on_line(study, files, Path.cwd(), anonymous=self.config.anonymous)
-            for study, files in older.items()
-            if files
+            moved_on_line(study, known.older, Path.cwd(), anonymous=self.config.anonymous)
+            for study, known in evidence.items()
+            if known.older
         ]
 
     def _exploratory(self, studies: Iterable[str]) -> Iterator[str]:
@@ -442,6 +433,11 @@ class WorkflowPlan:
     def run_plans(self, study: str) -> dict[str, Plans]:
         """The plans of every run of a study and of its measurements, by the run's folder."""
         return self._study(study).runs
+
+    def evidence_of(self, study: str) -> StudyEvidence:
+        """The evidence of a study, compared with its current plans."""
+        root, planned = Path(self.config.root), self.run_plans(study)
+        return StudyEvidence(root, planned, self.seeds(study), self.register)
 
     @cached_property
     def ledger(self) -> History:
