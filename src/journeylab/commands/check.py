@@ -13,11 +13,10 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, NamedTuple
 
 import typer
-import yaml
 
 from journeylab.commands.results import CONFIG, JSON, current_plan, end, print_json
 from journeylab.config import Frozen, UserError, masked
-from journeylab.records.files import MANIFEST, read_json, read_table, verify, verify_files
+from journeylab.records.files import MANIFEST, read_json, read_table, read_verified, verify_files
 from journeylab.records.looks import LookRecord
 from journeylab.records.plans import Plan
 from journeylab.records.repair import remake
@@ -47,8 +46,7 @@ def check_outputs(
 ) -> None:
     """Find damaged, missing and outdated files, with the command that makes each anew."""
     given = overrides or []
-    plan = current_plan(config, dict(map(override, given))) if not remote else None
-    summary, problems = check_plan(plan, given) if plan else check_remote()
+    summary, problems = check_remote() if remote else check_plan(current_plan(config, given), given)
     if json:
         print_json("check", summary=summary, problems=problems)
         raise typer.Exit(1 if problems else 0)
@@ -144,22 +142,10 @@ def _document(mark: str, job: Job) -> list[str]:
     [path] = job.outputs
 
     def read() -> None:
-        verify(path)
-        if mark.format(job.plan.key).encode() not in path.read_bytes():
+        if mark.format(job.plan.key).encode() not in read_verified(path):
             raise UserError(f"{path} was made with other settings, data or code than planned")
 
     return _fault(path, read)
-
-
-def override(written: str) -> tuple[str, Any]:
-    """The key and the value of ``KEY=VALUE``. Raises UserError for any other text."""
-    key, equals, value = written.partition("=")
-    try:
-        if equals:
-            return key, yaml.safe_load(value)
-    except yaml.YAMLError:
-        pass
-    raise UserError(f"{written!r}: write KEY=VALUE, as in scale=quick")
 
 
 def _identities(plan: Plan) -> set[str]:

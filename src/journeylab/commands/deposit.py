@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from journeylab.catalogue import printed_names
-from journeylab.commands.check import check_plan, override
+from journeylab.commands.check import check_plan
 from journeylab.commands.results import CONFIG, current_plan, read_verdicts
 from journeylab.config import UserError
 from journeylab.deposit.archive import assemble
@@ -37,7 +37,7 @@ def deposit(
         )
     blind = ("anonymous=True", f"root={BLIND_ROOT}") if anonymous else ()
     given = ["evidence=only", *blind, *(overrides or ())]
-    plan = current_plan(config, dict(map(override, given)))
+    plan = current_plan(config, given)
     if plan.config.scale == "quick":
         raise UserError("quick runs are no evidence, and a deposit holds none")
     _, problems = check_plan(plan, given)

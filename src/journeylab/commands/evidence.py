@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from journeylab.claims.schema import PILOT, is_read
-from journeylab.commands.check import override
 from journeylab.commands.results import CONFIG, current_plan, end
 from journeylab.config import UserError, check_known
 from journeylab.records.evidence import RunEvidence, collect_evidence, evidence_path, find_evidence
@@ -82,14 +81,13 @@ def older(
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
 ) -> None:
     """Name the studies that are newer than their evidence, and the commands that draw them."""
-    for line in current_plan(config, {"evidence": "run"}).moved_on:
+    for line in current_plan(config, evidence="run").moved_on:
         typer.echo(f"- {line}" if markdown else line)
 
 
 def _planned(names: Sequence[str], config: Path) -> tuple[WorkflowPlan, list[str]]:
     """The workflow in which every run is made, and the studies that are named."""
-    overrides = dict(override(name) for name in names if "=" in name)
-    plan = current_plan(config, overrides | {"evidence": "run"})
+    plan = current_plan(config, (name for name in names if "=" in name), evidence="run")
     studies = [name for name in names if "=" not in name]
     for study in studies:
         check_known(study, plan.studies, f"{study!r} is not in {config}")

@@ -36,7 +36,7 @@ def kernels(
     config: Annotated[Path, CONFIG] = Path("config.yaml"),
 ) -> None:
     """Make runs on pilot seeds with two kernel paths, and keep how their results differ."""
-    workflow = current_plan(config, {"evidence": "run", "seeds_from": PILOT, "seeds": seeds})
+    workflow = current_plan(config, evidence="run", seeds_from=PILOT, seeds=seeds)
     plans, numbers = dict(workflow.plans()), tuple(range(PILOT, PILOT + seeds))
     evidence, data = Path(workflow.folder("evidence")), Path(workflow.folder("data"))
     made = {run: _jobs(run, workflow, plans, numbers) for run in runs}

@@ -32,7 +32,6 @@ import typer
 
 from journeylab.claims.sampling import RISK, draw_order, until_spent, upper_bound
 from journeylab.claims.shifts import POWER, Shifted, pools, unit_level
-from journeylab.commands.check import override
 from journeylab.commands.results import CONFIG, current_plan
 from journeylab.config import UserError
 from journeylab.records.cost import cpu_seconds
@@ -69,8 +68,7 @@ def reproduce(
 ) -> None:
     """Rerun a random sample of the evidence and compare; exit status 1 if something differs."""
     seconds = _seconds(budget)
-    given = dict(map(override, overrides or ()))
-    workflow = current_plan(config, given | {"evidence": "run"})
+    workflow = current_plan(config, overrides or (), evidence="run")
     plans, folder = dict(workflow.plans()), Path(workflow.folder("evidence"))
     units, older = find_units(plans, folder)
     if not units:

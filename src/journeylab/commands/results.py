@@ -1,10 +1,11 @@
 """Results, references and the register, as several commands read them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
+import yaml
 from pydantic_core import to_json
 
 from journeylab.catalogue import printed_names, study_folder
@@ -132,9 +133,24 @@ def current_register() -> Register:
     return read_register(CLAIMS)
 
 
-def current_plan(config: Path, overrides: Mapping[str, Any] | None = None) -> WorkflowPlan:
-    """The workflow that a configuration file describes; `overrides` replace top-level keys."""
-    return WorkflowPlan(read_yaml(config) | dict(overrides or {}), file=str(config))
+def current_plan(config: Path, overrides: Iterable[str] = (), **more: Any) -> WorkflowPlan:
+    """The workflow that a configuration file describes.
+
+    `overrides`, as ``KEY=VALUE``, and then `more` replace top-level keys.
+    """
+    replaced = dict(map(_override, overrides)) | more
+    return WorkflowPlan(read_yaml(config) | replaced, file=str(config))
+
+
+def _override(written: str) -> tuple[str, Any]:
+    """The key and the value of ``KEY=VALUE``. Raises UserError for any other text."""
+    key, equals, value = written.partition("=")
+    try:
+        if equals:
+            return key, yaml.safe_load(value)
+    except yaml.YAMLError:
+        pass
+    raise UserError(f"{written!r}: write KEY=VALUE, as in scale=quick")
 
 
 def printed_table(
