@@ -125,8 +125,7 @@ def test_equal_contents_give_equal_bytes_in_any_process(tmp_path):
 def test_any_damaged_byte_and_a_missing_file_are_named(tmp_path, name):
     path = tmp_path / name
     write_example(path)
-    files.verify(path)
-    whole = path.read_bytes()
+    whole = files.read_verified(path)
     for position in range(0, len(whole), max(1, len(whole) // 64)):
         damaged = bytearray(whole)
         damaged[position] ^= 1

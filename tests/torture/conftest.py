@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from journeylab.config import UserError
-from journeylab.records.files import verify
+from journeylab.records.files import read_verified
 
 from ..made import PROJECT
 from ..workflow.conftest import MADE, Copy, command_of, copy_project, hashes, made_once  # noqa: F401
@@ -186,7 +186,7 @@ def damaged(copy: Copy) -> list[str]:
                 if path.name.startswith(".") or ".cost." in path.name or ".progress." in path.name:
                     continue
                 try:
-                    verify(path)
+                    read_verified(path)
                 except UserError:
                     names.append(str(path))
     return names

@@ -63,8 +63,7 @@ class RunEvidence(NamedTuple):
     @property
     def restored(self) -> Mapping[str, bytes]:
         """The files of the run, by name: as the run wrote them, but for the host record."""
-        host = self.host.model_copy(update={"host": "", "scheduler": None, "restored": True})
-        return {HOST: files.json_bytes(host), **self.contents}
+        return {HOST: self._host(restored=True), **self.contents}
 
     @property
     def misfit(self) -> str:
@@ -81,10 +80,13 @@ class RunEvidence(NamedTuple):
 
     def _members(self) -> dict[str, bytes]:
         # A run that was restored has the same evidence as the run itself.
-        host = self.host.model_copy(update={"host": "", "scheduler": None, "restored": False})
-        plans = {PLAN: self.plan, MEASURED: self.measured}
-        texts = {name: files.json_bytes(record) for name, record in (plans | {HOST: host}).items()}
-        return {**texts, **self.contents}
+        plans = {PLAN: files.json_bytes(self.plan), MEASURED: files.json_bytes(self.measured)}
+        return {**plans, HOST: self._host(restored=False), **self.contents}
+
+    def _host(self, *, restored: bool) -> bytes:
+        """The host record without the names of machines."""
+        unnamed = {"host": "", "scheduler": None, "restored": restored}
+        return files.json_bytes(self.host.model_copy(update=unnamed))
 
 
 def pack(files: Mapping[str, bytes], comment: bytes = b"") -> bytes:
@@ -117,10 +119,7 @@ def collect_evidence(folder: Path, plan: Plan, measured: Plan) -> RunEvidence:
     Raises UserError for a file that is missing, damaged, or of another plan or run.
     """
     run, host = read_run(folder, plan.key), read_host(folder)
-    names = _names(run)
-    for name in sorted(names):
-        files.verify(folder / name)
-    contents = {name: (folder / name).read_bytes() for name in names}
+    contents = {name: files.read_verified(folder / name) for name in sorted(_names(run))}
     evidence = RunEvidence(plan, measured, run, host, contents)
     files.check_key(folder / MEASUREMENTS, evidence.keys[1], measured.key)
     if name := evidence.misfit:

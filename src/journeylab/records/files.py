@@ -144,15 +144,20 @@ def seal(path: Path) -> None:
     path.write_bytes(_sealed(path.read_bytes()))
 
 
-def verify(path: Path, plan_key: str | None = None) -> None:
-    """Check a sealed file or all files of a sealed folder; with `plan_key`, also the plan.
+def verify(folder: Path, plan_key: str | None = None) -> None:
+    """Check all files of a sealed folder; with `plan_key`, also the plan.
 
     Raises UserError with the name of the file that is missing or damaged.
     """
-    if path.is_dir():
-        verify_files(path, read_json(path / MANIFEST, plan_key)["files"])
-    else:
-        _verified(path)
+    verify_files(folder, read_json(folder / MANIFEST, plan_key)["files"])
+
+
+def read_verified(path: Path) -> bytes:
+    """The bytes of a sealed file. Raises UserError if it is missing or damaged."""
+    content = _content(path)
+    if not is_intact(content):
+        raise _damaged(path)
+    return content
 
 
 def verify_files(folder: Path, hashes: Mapping[str, str]) -> None:
@@ -204,7 +209,7 @@ def read_json(path: Path, plan_key: str | None = None, *, sealed: bool = True) -
     Raises UserError if the file is missing or, when sealed, damaged; with `plan_key`, if another
     plan made it.
     """
-    content = _verified(path) if sealed else _content(path)
+    content = read_verified(path) if sealed else _content(path)
     with _parsing(path):
         value: dict[str, Any] = dict(json.loads(content))
     if sealed:
@@ -250,7 +255,7 @@ def read_table(path: Path, plan_key: str | None = None) -> pd.DataFrame:
 
     Raises UserError if the file is missing or damaged; with `plan_key`, if another plan made it.
     """
-    content = _verified(path)
+    content = read_verified(path)
     with _parsing(path):
         table, origin = parse_table(content), table_origin(content)
     check_key(path, origin.plan_key if origin else None, plan_key)
@@ -304,7 +309,7 @@ def read_noted_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Read tensors and the notes beside them; errors as in `read_tensors`."""
     from safetensors.torch import load
 
-    content = _verified(path)
+    content = read_verified(path)
     with _parsing(path):
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         entry: str = header["__metadata__"][SEAL]
@@ -313,7 +318,7 @@ def read_noted_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 def read_origin(path: Path) -> Origin | None:
     """The origin of a sealed JSON file. Raises UserError if the file is missing or damaged."""
-    content = _verified(path)
+    content = read_verified(path)
     with _parsing(path):
         origin = dict(json.loads(content)).get(ORIGIN)
         return Origin.model_validate(origin) if origin else None
@@ -400,13 +405,6 @@ def _sealed(content: bytes) -> bytes:
 def _digest(content: bytes) -> bytes:
     blanked = _SEALED.sub(BLANK, content)
     return b"self-sha256:" + hashlib.sha256(blanked).hexdigest().encode()
-
-
-def _verified(path: Path) -> bytes:
-    content = _content(path)
-    if not is_intact(content):
-        raise _damaged(path)
-    return content
 
 
 @contextlib.contextmanager

@@ -114,7 +114,7 @@ class StudyEvidence:
     @property
     def complete(self) -> bool:
         """Whether every needed run has current evidence."""
-        return self.current == len(self.needed)
+        return self.looks[-1].complete
 
     @property
     def last(self) -> _Look | None:
