@@ -10,6 +10,7 @@ from journeylab.claims.effects import Cell
 from journeylab.claims.shifts import (
     ALL,
     Scale,
+    Shift,
     Shifted,
     favoured_side,
     measured_scale,
@@ -39,9 +40,11 @@ def certificate(rng: Generator, units: int, shift: float = 0.0) -> list[Shifted]
     for number in range(units):
         n, spread = SEEDS[number % len(SEEDS)], rng.lognormal(0, 0.5)
         moved = shift if number == 0 else 0.0
-        values = {name: differences(rng, n, spread, moved) for name in ("first", "second")}
-        sides = {"first": 1, "second": -1}
-        made.append(Shifted("exp1", values, dict.fromkeys(values, scale), sides))
+        shifts = {
+            name: Shift(differences(rng, n, spread, moved), scale, side)
+            for name, side in (("first", 1), ("second", -1))
+        }
+        made.append(Shifted("exp1", shifts))
     return made
 
 
@@ -59,7 +62,7 @@ def test_a_shift_of_half_the_margin_is_found_where_the_power_says_so() -> None:
     rng, found, certain = default_rng(2), 0, 0
     for _ in range(100):
         units = certificate(rng, 24, shift=0.06)
-        scale, level = units[0].scales["first"], unit_level(units)
+        scale, level = units[0].measures["first"].scale, unit_level(units)
         if scale.power(12, 0.06, level / 4) >= 0.9:
             certain += 1
             found += units[0].tail <= level
@@ -69,8 +72,9 @@ def test_a_shift_of_half_the_margin_is_found_where_the_power_says_so() -> None:
 
 def test_a_margin_within_the_noise_has_no_power() -> None:
     [unit, *_] = certificate(default_rng(3), 2)
-    assert unit.scales["first"].power(12, SIGMA, 1e-3) < 0.1
-    assert unit.scales["first"].power(1, 10.0, 1e-3) == 0.0  # a seed alone
+    scale = unit.measures["first"].scale
+    assert scale.power(12, SIGMA, 1e-3) < 0.1
+    assert scale.power(1, 10.0, 1e-3) == 0.0  # a seed alone
 
 
 @pytest.mark.parametrize(("seeds", "pilots"), [(12, 24), (4, 12)])
@@ -86,13 +90,13 @@ def test_the_tail_is_that_of_exchangeable_differences(seeds: int, pilots: int) -
 
 def test_seeds_that_are_units_of_their_own_are_found_together() -> None:
     scale = Scale((0.001,) * 24)
-    alone = [Shifted("exp8", {"a": np.array([0.1])}, {"a": scale}, {"a": -1}) for _ in range(6)]
+    alone = [Shifted("exp8", {"a": Shift(np.array([0.1]), scale, -1)})] * 6
     assert all(unit.tail > unit_level(alone) for unit in alone)
     assert {(test.name, test.side) for test in pools(alone) if test.refused} == {
         ("exp8 a", 1),
         (ALL, -1),  # away from the claims
     }
-    opposite = [Shifted("exp8", {"a": np.array([-0.1])}, {"a": scale}, {"a": -1})] * 3
+    opposite = [Shifted("exp8", {"a": Shift(np.array([-0.1]), scale, -1)})] * 3
     assert not any(test.refused for test in pools([*alone[:3], *opposite]))
 
 

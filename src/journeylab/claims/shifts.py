@@ -78,11 +78,6 @@ class Scale:
         """P(X ≥ beyond) over that many seeds."""
         return exceedance(len(self.pilots), self.rank, seeds, beyond)
 
-    def beyond(self, differences: Values) -> tuple[int, int]:
-        """How many seeds lie beyond c: below −c, and above c."""
-        below, above = (int(np.sum(side * differences > self.threshold)) for side in (-1, 1))
-        return below, above
-
     def of_unit(self, seeds: int, beyond: int) -> float:
         """The tail in a unit; 1 for a single seed, and if too few seeds lie on one side."""
         return self.tail(seeds, beyond) if seeds > 1 and seeds - seeds // 10 <= beyond else 1.0
@@ -96,49 +91,60 @@ class Scale:
         return float(binom.sf(enough[0] - 1, seeds, np.mean(errors + shift > self.threshold)))
 
 
-class Shifted(NamedTuple):
-    """A unit rerun on another processor: recorded minus rerun values, by measure, one per seed.
+class Shift(NamedTuple):
+    """A measure of a unit: recorded minus rerun values, one per seed.
 
-    ``favoured`` is the side of each measure that favours the claims, 0 if there is none.
+    ``favoured`` is the side that favours the claims, 0 if there is none.
     """
 
+    differences: Values
+    scale: Scale
+    favoured: int = 0
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds are compared."""
+        return self.differences.size
+
+    @property
+    def beyond(self) -> tuple[int, int]:
+        """How many seeds lie beyond c: below −c, and above c."""
+        c = self.scale.threshold
+        return int(np.sum(self.differences < -c)), int(np.sum(self.differences > c))
+
+
+class Shifted(NamedTuple):
+    """A unit rerun on another processor, by measure."""
+
     study: str
-    differences: Mapping[str, Values]
-    scales: Mapping[str, Scale]
-    favoured: Mapping[str, int]
+    measures: Mapping[str, Shift]
 
     @property
     def seeds(self) -> int:
         """The largest number of seeds of a measure."""
-        return max((values.size for values in self.differences.values()), default=0)
+        return max((shift.seeds for shift in self.measures.values()), default=0)
 
     @property
     def lies_beyond(self) -> bool:
         """Whether half the seeds or more lie beyond c on one side, in any measure."""
-        return any(
-            2 * max(self.scales[name].beyond(values)) >= values.size > 0
-            for name, values in self.differences.items()
-        )
+        return any(2 * max(each.beyond) >= each.seeds > 0 for each in self.measures.values())
 
     @property
     def tail(self) -> float:
         """The least tail over measures and sides, times their number."""
+        shifts = self.measures.values()
         return self._times_tests(
-            self.scales[name].of_unit(values.size, max(self.scales[name].beyond(values)))
-            for name, values in self.differences.items()
+            each.scale.of_unit(each.seeds, max(each.beyond)) for each in shifts
         )
 
     @property
     def least(self) -> float:
         """The same if all seeds lay beyond c on one side; 1 where only pooled scales are known."""
-        return self._times_tests(
-            self.scales[name].of_unit(values.size, values.size)
-            for name, values in self.differences.items()
-            if not self.scales[name].pooled
-        )
+        shifts = [each for each in self.measures.values() if not each.scale.pooled]
+        return self._times_tests(each.scale.of_unit(each.seeds, each.seeds) for each in shifts)
 
     def _times_tests(self, tails: Iterable[float]) -> float:
-        return min(1.0, 2 * len(self.differences) * min(tails, default=1.0))
+        return min(1.0, 2 * len(self.measures) * min(tails, default=1.0))
 
 
 class Pool(NamedTuple):
@@ -164,30 +170,28 @@ def unit_level(units: Sequence[Shifted]) -> float:
 
 def pools(units: Sequence[Shifted]) -> list[Pool]:
     """The tests over all units: each measure of a study, then all studies together."""
-    groups: dict[str, list[tuple[int, str, int]]] = {}
+    groups: dict[str, list[tuple[int, Shift, int]]] = {}
     for at, unit in enumerate(units):
-        for name in unit.differences:
-            groups.setdefault(f"{unit.study} {name}", []).append((at, name, 1))
-        judged = [name for name in unit.differences if unit.favoured[name]]
+        for name, shift in unit.measures.items():
+            groups.setdefault(f"{unit.study} {name}", []).append((at, shift, 1))
+        judged = [shift for shift in unit.measures.values() if shift.favoured]
         if judged:
-            member = at, judged[0], unit.favoured[judged[0]]
-            groups.setdefault(ALL, []).append(member)
+            groups.setdefault(ALL, []).append((at, judged[0], judged[0].favoured))
     groups = {name: members for name, members in groups.items() if len(members) > 1}
     return [_pool(name, members, units, len(groups)) for name, members in groups.items()]
 
 
 def _pool(
-    name: str, members: Sequence[tuple[int, str, int]], units: Sequence[Shifted], tests: int
+    name: str, members: Sequence[tuple[int, Shift, int]], units: Sequence[Shifted], tests: int
 ) -> Pool:
     below = above = seeds = 0
-    for at, measure, side in members:
-        counts = units[at].scales[measure].beyond(units[at].differences[measure])
+    for _, shift, side in members:
+        counts = shift.beyond
         below, above = below + counts[side < 0], above + counts[side > 0]
-        seeds += units[at].differences[measure].size
+        seeds += shift.seeds
     beyond = max(below, above)
     refused = 3 * beyond >= 2 * seeds and all(
-        2 * units[at].scales[measure].tail(seeds, beyond) <= POOLS / tests
-        for at, measure, _ in members
+        2 * shift.scale.tail(seeds, beyond) <= POOLS / tests for _, shift, _ in members
     )
     side = 1 if above >= below else -1
     suspects = tuple(at for at, _, _ in members if units[at].lies_beyond)

@@ -243,10 +243,10 @@ class _Drawn:
         for study in dict.fromkeys(unit.study for unit, _ in self.shifted):
             for row, cell, margin in self.comparer.margins(study):
                 for unit, shifted in self.shifted:
-                    scale, values = shifted.scales.get(cell.measure), shifted.differences
-                    if scale is not None and (unit.study, unit.run) == (study, cell.run):
-                        tail = self.level / (2 * len(values))
-                        found = scale.power(values[cell.measure].size, margin / 2, tail)
+                    shift = shifted.measures.get(cell.measure)
+                    if shift and (unit.study, unit.run) == (study, cell.run):
+                        tail = self.level / (2 * len(shifted.measures))
+                        found = shift.scale.power(shift.seeds, margin / 2, tail)
                         power[row] = min(power.get(row, 1.0), round(found, 3))
         return power
 
@@ -261,7 +261,7 @@ class _Drawn:
         pooled = {
             unit.study
             for unit, shifted in self.shifted
-            if any(scale.pooled for scale in shifted.scales.values())
+            if any(shift.scale.pooled for shift in shifted.measures.values())
         }
         unmeasured = {
             each.unit.study
@@ -298,18 +298,17 @@ def _arm(unit: Unit) -> str:
 
 def _shifts(shifted: Shifted) -> dict[str, Any]:
     """By measure: the median shift, the threshold, and the seeds beyond it on either side."""
-    entries = {}
-    for name, values in shifted.differences.items():
-        scale = shifted.scales[name]
-        entries[name] = {
-            "median": float(np.median(values)) if values.size else None,
-            "threshold": scale.threshold,
-            "seeds": values.size,
-            "below_and_above": scale.beyond(values),
-            "favours_claims": {1: "above", -1: "below", 0: "neither"}[shifted.favoured[name]],
-            "scale": "pooled over studies" if scale.pooled else "of the study",
+    return {
+        name: {
+            "median": float(np.median(shift.differences)),
+            "threshold": shift.scale.threshold,
+            "seeds": shift.seeds,
+            "below_and_above": shift.beyond,
+            "favours_claims": {1: "above", -1: "below", 0: "neither"}[shift.favoured],
+            "scale": "pooled over studies" if shift.scale.pooled else "of the study",
         }
-    return entries
+        for name, shift in shifted.measures.items()
+    }
 
 
 def _seconds(budget: str) -> float:

@@ -17,7 +17,7 @@ from journeylab.claims.effects import Cell, cells
 from journeylab.claims.judging import judge
 from journeylab.claims.reading import CellValues
 from journeylab.claims.schema import Register, StudyClaims
-from journeylab.claims.shifts import Scale, Shifted, favoured_side, measured_scale
+from journeylab.claims.shifts import Scale, Shift, Shifted, favoured_side, measured_scale
 from journeylab.claims.statistics import Values
 from journeylab.records.processor import StudyKernels, this_processor
 from journeylab.records.runs import cpu_model
@@ -108,8 +108,8 @@ class Comparer:
         if how != "shift":
             return how != "verdicts"
         zeros = np.zeros(len(unit.evidence.run.seeds) if unit.seed is None else 1)
-        scales = {name: scale for name, scale in self._scales(unit).items() if scale}
-        return Shifted(unit.study, dict.fromkeys(scales, zeros), scales, {}).least <= level
+        known = {name: Shift(zeros, scale) for name, scale in self._scales(unit).items() if scale}
+        return Shifted(unit.study, known).least <= level
 
     def compare(self, unit: Unit, folder: Path) -> Compared:
         """Rerun a unit in an empty folder and compare it. Raises UserError if a job fails."""
@@ -143,19 +143,16 @@ class Comparer:
         claims = self._claims(unit.study)
         seeds = [each.seed for each in recorded.run.seeds if unit.seed in (None, each.seed)]
         values = [CellValues(each.tables[0], claims.measures) for each in (recorded, again)]
-        paired, scales, sides, unscaled = {}, {}, {}, []
+        shifts, unscaled = {}, []
         for name, scale in self._scales(unit).items():
             cell = Cell(run=unit.run, measure=name)
             old, new = (cell_values.read(cell, seeds) for cell_values in values)
-            if not np.isfinite(old - new).any():
-                continue
-            if scale is None:
+            paired = (old - new)[np.isfinite(old - new)]
+            if paired.size and scale:
+                shifts[name] = Shift(paired, scale, favoured_side(claims, cell))
+            elif paired.size:
                 unscaled.append(name)
-                continue
-            paired[name] = (old - new)[np.isfinite(old - new)]
-            scales[name], sides[name] = scale, favoured_side(claims, cell)
-        known = paired and seeds
-        return Shifted(unit.study, paired, scales, sides) if known else None, unscaled
+        return Shifted(unit.study, shifts) if shifts else None, unscaled
 
     def _scales(self, unit: Unit) -> dict[str, Scale | None]:
         """The scale of each measure of the register whose metric a run has; None without pilots."""

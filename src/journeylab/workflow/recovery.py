@@ -24,11 +24,12 @@ from journeylab.records.files import probe
 
 RUN = "JOURNEYLAB_RUN"
 """Environment variable that marks the jobs of a run."""
+SNAKEMAKE = Path(".snakemake")
 
 _held: list[IO[bytes]] = []
 
 
-def check_writable(folder: Path = Path(".snakemake")) -> None:
+def check_writable(folder: Path = SNAKEMAKE) -> None:
     """Raise UserError unless 1 MiB fits into the folder of snakemake or of logs; keep no file.
 
     On a full disk, snakemake and its jobs could not even write into their logs why they end.
@@ -41,9 +42,7 @@ def check_writable(folder: Path = Path(".snakemake")) -> None:
 
 
 @contextmanager
-def begin_run(
-    root: Path | None = None, folder: Path = Path(".snakemake")
-) -> Iterator[float | None]:
+def begin_run(root: Path = Path()) -> Iterator[float | None]:
     """Remove the locks of dead runs, and mark this run as alive until its process ends.
 
     Yields when the oldest other live run that works in `root` began, or None. Runs that begin
@@ -53,20 +52,20 @@ def begin_run(
     with ExitStack() as stack:
         since = None
         with suppress(OSError):  # no advisory locks on this file system, or it is read-only
-            since = _mark(str((root or Path()).resolve()), folder, stack)
+            since = _mark(str(root.resolve()), stack)
         yield since
 
 
-def _mark(root: str, folder: Path, stack: ExitStack) -> float | None:
+def _mark(root: str, stack: ExitStack) -> float | None:
     """Write the record of this run; `stack` keeps others from doing so. Returns as `begin_run`."""
     if _held:
         return None
-    runs = folder / "runs"
+    runs = SNAKEMAKE / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     mutex = stack.enter_context((runs / ".mutex").open("w"))
     fcntl.flock(mutex, fcntl.LOCK_EX)
-    _clear(folder)
-    since = active_since(folder, root)
+    _clear(SNAKEMAKE)
+    since = active_since(SNAKEMAKE, root)
     mine = runs / f"{machine.place()}:{os.getpid()}"
     held = mine.open("wb")
     held.write(os.fsencode(root))
@@ -78,7 +77,7 @@ def _mark(root: str, folder: Path, stack: ExitStack) -> float | None:
     return since
 
 
-def active_since(folder: Path = Path(".snakemake"), root: str | None = None) -> float | None:
+def active_since(folder: Path, root: str | None = None) -> float | None:
     """When the oldest workflow run that is alive in this folder began; None if none is.
 
     With `root`, only runs that work in it count. A run on another machine counts as alive until
