@@ -64,7 +64,7 @@ def _mark(root: str, stack: ExitStack) -> float | None:
     runs.mkdir(parents=True, exist_ok=True)
     mutex = stack.enter_context((runs / ".mutex").open("w"))
     fcntl.flock(mutex, fcntl.LOCK_EX)
-    _clear(SNAKEMAKE)
+    _clear()
     since = active_since(SNAKEMAKE, root)
     mine = runs / f"{machine.place()}:{os.getpid()}"
     held = mine.open("wb")
@@ -102,10 +102,10 @@ def _recorded(folder: Path, root: str | None = None) -> dict[Path, float]:
     return began
 
 
-def _clear(folder: Path) -> None:
-    began = _recorded(folder)
+def _clear() -> None:
+    began = _recorded(SNAKEMAKE)
     alive = {run for run in began if _is_alive(run)}
-    if not alive and (queued := _queued_jobs(folder)):
+    if not alive and (queued := _queued_jobs()):
         held = [held_job(job, reason) for job, reason in queued.items() if is_held(reason)]
         raise UserError(
             "; ".join(["jobs of a killed run are in SLURM's queue", *held])
@@ -118,7 +118,7 @@ def _clear(folder: Path) -> None:
             f"jobs of a killed run are still running; wait for them, or end them: kill {numbers}"
         )
     undecided = False
-    for lock in (folder / "locks").glob("*.lock"):
+    for lock in (SNAKEMAKE / "locks").glob("*.lock"):
         taken = lock.stat().st_mtime
         possible = {run for run, start in began.items() if start <= taken}
         if possible and not possible & alive:
@@ -160,9 +160,9 @@ def held_job(job: str, reason: str) -> str:
     )
 
 
-def _queued_jobs(folder: Path) -> dict[str, str]:
+def _queued_jobs() -> dict[str, str]:
     """The jobs in SLURM's queue that runs in this folder submitted, and why each waits."""
-    logs = folder / "slurm_logs"  # its first submission makes it
+    logs = SNAKEMAKE / "slurm_logs"  # its first submission makes it
     squeue = shutil.which("squeue")
     if squeue is None or not logs.exists():
         return {}
