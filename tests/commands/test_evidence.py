@@ -235,6 +235,14 @@ def test_older_evidence_says_what_changed(lab: Lab) -> None:
         f"exp6/{TRAINED} is of an older key: settings.training.learning_rate 0.3 → 0.25"
     )
     assert older[1] == "exp6: none of 32 runs has evidence; 1 of an older key, 31 missing"
+    shutil.rmtree("results")
+    plan = lab.plan(evidence="use")
+    assert plan.restored() == {}
+    [line] = [line for line in plan.warnings() if "older key" in line]
+    assert line == (
+        "exp6: the evidence of 1 runs is of an older key and is not used; changed: "
+        "settings.training.learning_rate 0.3 → 0.25"
+    )
 
 
 def test_evidence_of_a_run_that_is_no_longer_planned_is_named(lab: Lab) -> None:
@@ -253,7 +261,9 @@ def test_a_damaged_file_of_evidence_ends_the_check_with_an_error(lab: Lab) -> No
     flip(path)
     summary, error = ask("check", "exp5", code=1)
     assert summary.endswith("; 1 damaged")
-    assert error.startswith(f"error: {path} is damaged")
+    assert error.startswith(f"error: {path} is damaged; restore it with git")
+    with pytest.raises(UserError, match=f"^{path} is damaged"):
+        lab.plan(evidence="use")
     assert ask("add", "exp5")[0].endswith("; 1 recorded, 4 unchanged")
     assert ask("check", "exp5") == ["exp5: 5 of 5 runs have evidence (complete)"]
 

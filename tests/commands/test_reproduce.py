@@ -47,25 +47,18 @@ def record(run: str, *overrides: str, change: Change | None = None) -> None:
     more = dict(each.split("=") for each in overrides)
     workflow = WorkflowPlan(read_yaml(Path("config.yaml")) | more)
     workflow.changes(workflow.scope([])).make()
-    plans = dict(workflow.plans())
     study, folder = run.split("/", 1)
-    results = Path("results") / run
+    made, measured = workflow.run_plans(study)[folder]
+    plans, results, data = Path("plans"), Path("results") / run, Path("data.parquet")
     shutil.rmtree(results, ignore_errors=True)
-
-    def stage(stage: str, path: str, output: Path, **read: Path) -> Plan:
-        run_stage(stage, Path("plans") / path, output, **read)
-        return plans[path]
-
-    if f"{run}/compute.json" in plans:
-        made = measured = stage("compute", f"{run}/compute.json", results / RUN)
+    if made is measured:
+        run_stage("compute", plans / run / "compute.json", results / RUN)
     else:
-        planned = plans[f"{run}/train.json"]
-        [path] = [name for name, each in plans.items() if each.key == planned.inputs["data"]]
-        data = Path("data.parquet")
-        stage("generate", path, data)
-        made = stage("train", f"{run}/train.json", results / RUN, data=data)
+        [path] = [name for name, each in workflow.plans() if each.key == made.inputs["data"]]
+        run_stage("generate", plans / path, data)
+        run_stage("train", plans / run / "train.json", results / RUN, data=data)
         read = {"data": data, "run": results / RUN}
-        measured = stage("measure", f"{run}/measure.json", results / MEASUREMENTS, **read)
+        run_stage("measure", plans / run / "measure.json", results / MEASUREMENTS, **read)
     if change:
         plant(results, change)
     target = evidence_path(Path(), study, folder)

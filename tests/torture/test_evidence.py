@@ -113,14 +113,8 @@ def forged(content: bytes, **changed: bytes | None) -> bytes:
     """An archive with other members and a checksum that fits."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    members |= changed
-    written = io.BytesIO()
-    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, member in members.items():
-            if member is not None:
-                archive.writestr(name, member)
-        archive.comment = bytes(64)
-    body = written.getvalue()[:-64]
+    kept = {name: member for name, member in (members | changed).items() if member is not None}
+    body = pack(kept, comment=bytes(64))[:-64]
     return body + hashlib.sha256(body).hexdigest().encode()
 
 

@@ -2,16 +2,14 @@
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from journeylab.records import runs
 from journeylab.records.files import read_json, write_json
 
-from ..made import flip, git, pdf_text
+from ..made import git, pdf_text
 from .conftest import Copy, commit, hashes, made_once
 
 pytestmark = [pytest.mark.workflow, pytest.mark.system]
@@ -68,11 +66,6 @@ def recorded(finished: Copy, tmp_path_factory: pytest.TempPathFactory) -> Copy:
 @pytest.fixture
 def lab(recorded: Copy, tmp_path: Path) -> Copy:
     return recorded.duplicate(tmp_path / "project")
-
-
-def warnings(done: subprocess.CompletedProcess) -> list[str]:
-    lines = [line.strip() for line in (done.stdout + done.stderr).splitlines()]
-    return [line for line in lines if "evidence" in line and not line.startswith("Config")]
 
 
 def test_a_bare_clone_makes_the_same_bytes_from_evidence(lab: Copy) -> None:
@@ -134,31 +127,6 @@ def test_a_run_without_evidence_is_trained_and_the_others_are_restored(lab: Copy
     assert {"restore_exp5", "restore_exp7"} <= {job[0] for job in jobs}
     choose(lab, "only")
     assert not any("exp7" in job for job in lab.planned())
-
-
-def test_damaged_evidence_is_refused_before_anything_runs(lab: Copy) -> None:
-    forget_results(lab)
-    flip(lab.path / ROOT / "evidence" / f"{A}.zip")
-    done = lab.snakemake("all", "--config", "evidence=use", check=False)
-    assert done.returncode == 1
-    [line] = warnings(done)
-    assert line.startswith(f"error: {ROOT}/evidence/{A}.zip is damaged; restore it with git")
-    assert not (lab.path / ROOT / "results").exists()
-
-
-def test_evidence_of_an_older_key_is_named_and_not_used(lab: Copy) -> None:
-    def raise_rate(config: dict[str, Any]) -> None:
-        config["studies"]["exp7"]["training"]["learning_rate"] = 0.02
-
-    forget_results(lab)
-    lab.configure(raise_rate)
-    choose(lab, "use")
-    done = lab.snakemake("-n", "all")
-    [line] = [line for line in warnings(done) if "older key" in line]
-    assert "exp7: the evidence of 3 runs is of an older key and is not used" in line
-    assert "settings.training.learning_rate" in line
-    assert "→ 0.02" in line
-    assert len([job for job in lab.planned() if job[0] == "train"]) == 3
 
 
 def test_evidence_that_changes_after_planning_is_refused(lab: Copy) -> None:
