@@ -27,6 +27,7 @@ def search(**changed):
     return Search.model_validate(written | changed)
 
 
+POINTS = [point for point, _ in search().reachable(1)]
 GATE = {"metric": "exact", "at": {"split": "taught"}, "at_least": 0.95}
 
 
@@ -46,7 +47,7 @@ def result(how, trial, mean, steps=100, gate=None):
 
 def follow(how, measure):
     """All rounds of a search of one run: its last choice, and the trials of every round."""
-    tried, asked, rounds = {}, [Trial(point) for point in how.start()], []
+    tried, asked, rounds = {}, list(how.reachable(1)), []
     for number in range(1, how.last + 1):
         tried |= {trial: result(how, trial, measure(trial)) for trial in asked}
         rounds.append(asked)
@@ -91,7 +92,7 @@ def test_a_peak_out_of_reach_leaves_its_edge_named():
 
 
 @given(
-    st.dictionaries(st.sampled_from(search().start()), st.floats(0, 1), min_size=1),
+    st.dictionaries(st.sampled_from(POINTS), st.floats(0, 1), min_size=1),
     st.floats(0, 0.3),
 )
 def test_values_within_a_tie_go_to_the_middle(values, tie):
@@ -108,9 +109,7 @@ def test_values_within_a_tie_go_to_the_middle(values, tie):
 
 def test_a_trial_that_failed_is_never_chosen_beside_one_that_did_not():
     how = search()
-    values = dict.fromkeys(how.start(), math.nan)
-    values[(2, 0)] = 0.001
-    assert how.choose(values)[0] == (2, 0)
+    assert how.choose({**dict.fromkeys(POINTS), (2, 0): 0.001})[0] == (2, 0)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """A search of settings as jobs of the workflow: resumed after a kill, and nothing silent."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from journeylab.config import UserError, read_yaml
-from journeylab.records.files import read_json
-from journeylab.records.searches import Choice, SearchRecord
+from journeylab.records.files import read_json, write_json
+from journeylab.records.searches import Choice, SearchRecord, evidence_of_search
 from journeylab.workflow.planning import WorkflowPlan
 from journeylab.workflow.searches import find_searches
 
@@ -63,36 +64,38 @@ def test_a_killed_search_is_resumed_and_no_change_of_it_is_silent(fresh: Copy) -
     assert re.findall(r"^  (\w+) .* of ", planned, re.MULTILINE) == ["choose"]
 
 
-def test_settings_and_code_that_moved_on_are_named() -> None:
-    search = find_searches(configured())["exp10"]
-    used = search.in_use()
-    record = SearchRecord(
-        study="exp10",
-        round=1,
-        search=search.search,
-        basis=search.basis,
-        trials=(),
-        choices={run: Choice(values=values, mean=0.5, folder="") for run, values in used.items()},
-        asked=(),
-    )
-    assert search.remarks(record) == []
-    older = record.model_copy(
-        update={"basis": {**search.basis, "code of train": "", "degree/sum.training.steps": 300}}
-    )
-    [line] = search.remarks(older)
-    assert line == (
+def test_settings_and_code_that_moved_on_are_named(tmp_path: Path) -> None:
+    config = configured().model_copy(update={"root": str(tmp_path)})
+    search = find_searches(config)["exp10"]
+    choices = {
+        run: Choice(values=values, mean=0.5, folder="") for run, values in search.in_use().items()
+    }
+
+    def remarks(**changed: object) -> list[str]:
+        record = SearchRecord(
+            study="exp10",
+            round=1,
+            search=search.search,
+            trials=(),
+            asked=(),
+            **{"basis": search.basis, "choices": choices} | changed,
+        )
+        write_json(evidence_of_search(tmp_path, "exp10"), record)
+        return find_searches(config)["exp10"].remarks()
+
+    assert remarks() == []
+    older = {"code of train": "", "degree/sum.training.steps": 300}
+    assert remarks(basis=search.basis | older) == [
         "exp10: its search is older; changed: code of train, degree/sum.training.steps 300 → 400"
-    )
-    others = dict(record.choices)
-    others["digits/sum"] = Choice(values={RATE: 0.01, "model.spread": 0.3}, mean=0.6, folder="")
-    del others["degree/tree"]
-    [line] = search.remarks(record.model_copy(update={"choices": others}))
-    assert line == (
-        "exp10: 2 of 18 runs have not what its search chose, as degree/tree was not searched"
-    )
-    others["degree/tree"] = record.choices["degree/tree"]
-    [line] = search.remarks(record.model_copy(update={"choices": others}))
+    ]
+    rate = Choice(values={RATE: 0.01, "model.spread": 0.3}, mean=0.6, folder="")
+    others = choices | {"digits/sum": rate}
+    [line] = remarks(choices=others)
     assert line.endswith(f", as digits/sum: {RATE} 0.003, chosen 0.01")
+    del others["degree/tree"]
+    assert remarks(choices=others) == [
+        "exp10: 2 of 18 runs have not what its search chose, as degree/tree was not searched"
+    ]
 
 
 @pytest.mark.parametrize(

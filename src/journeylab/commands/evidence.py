@@ -69,9 +69,8 @@ def check(
         others = ", ".join(f"{states[state]} {state}" for state in sorted(states, reverse=True))
         typer.echo(f"{_summary(known)}{f'; {others}' if others else ''}")
         if study in plan.searches:
-            search = plan.searches[study]
-            for remark in search.remarks(search.recorded) or [f"{study}: its search is current"]:
-                typer.echo(remark)
+            remarks = plan.searches[study].remarks() or [f"{study}: its search is current"]
+            typer.echo("\n".join(remarks))
     end((), [f"error: {line}" for line in damaged])
 
 

@@ -55,7 +55,7 @@ def lint(
         from journeylab.workflow.searches import find_searches
 
         for search in find_searches(load(Path("config.yaml"), {"root": str(root)})).values():
-            remarks += search.remarks(search.recorded)
+            remarks += search.remarks()
     end(remarks, mistakes)
 
 

@@ -55,7 +55,7 @@ def register(
         if amendments:
             lines, refused = [], []
         elif any(line.kind == "row" for line in lines) and (search := plan.searches.get(study)):
-            for remark in search.remarks(search.recorded):  # its settings may change, no row may
+            for remark in search.remarks():  # its settings may change, no row may
                 typer.echo(f"warning: {remark}", err=True)
         lines += _amendments(plan, study, kept)
         taken += refused

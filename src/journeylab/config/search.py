@@ -150,12 +150,8 @@ class Search(Measured):
         """What is read of every trial, by its place below the section: the root and ``.gate``."""
         return {"": self} | ({".gate": self.gate} if self.gate else {})
 
-    def start(self) -> list[Index]:
-        """The points that every run tries."""
-        return list(product(*(range(len(values)) for values in self.grid.values())))
-
     def reachable(self, number: int) -> Iterator[Trial]:
-        """Every trial that a run can have in the first `number` rounds.
+        """Every trial that a run can have in the first `number` rounds; every run has the first.
 
         A round goes one step beyond the points before, the last one no further. The budgets of a
         choice are tried in the round after it stands.
@@ -191,12 +187,12 @@ class Search(Measured):
         return "_".join((*parts, *budget))
 
     def choose(
-        self, values: Mapping[Index, float], gates: Mapping[Index, float] = {}
+        self, values: Mapping[Index, float | None], gates: Mapping[Index, float | None] = {}
     ) -> tuple[Index, list[Index]]:
         """The choice among points with these values, and its neighbours that were not tried.
 
-        A value that is not finite is worse than any other. If the search has a gate, `gates` are
-        its values.
+        None, of a failed trial, is worse than any value. If the search has a gate, `gates` are its
+        values.
         """
         counting, sign, tie = values, -1.0 if self.best == "highest" else 1.0, self.tie
         if self.gate is not None:
@@ -205,7 +201,7 @@ class Search(Measured):
                 counting = reached
             else:
                 counting, sign, tie = gates, -1.0, 0.0
-        cost = {i: sign * x if math.isfinite(x) else math.inf for i, x in counting.items()}
+        cost = {i: math.inf if x is None else sign * x for i, x in counting.items()}
         least = min(cost.values())
         equal = [index for index, x in cost.items() if x <= least + tie]
         chosen = min(equal, key=lambda index: (self._from_middle(index), index))

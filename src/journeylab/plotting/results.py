@@ -12,6 +12,7 @@ import pandas as pd
 from journeylab.config import Labels, StudySettings, TrainedArm, UserError, accepted
 from journeylab.plotting.style import Style, styles
 from journeylab.records.runs import RunRecord
+from journeylab.records.searches import PrintedSearch
 from journeylab.wording.names import StudyNames
 from journeylab.wording.rows import StudyRows
 from journeylab.wording.typography import fixed
@@ -35,8 +36,8 @@ class StudyResults:
     ``measurements`` is tidy: study, arm, variant, seed (empty for a run that is computed once),
     metric, factors…, value. ``curves`` exists if the study trains: study, arm, variant, seed, step,
     metric, value. Failed seeds have no rows in either; they are listed in ``runs``. ``search`` is
-    what the search of settings tried and chose, as plans hold it, and ``trials`` an older search,
-    as :func:`~journeylab.plotting.read_trials` reads it.
+    what the search of settings tried and chose, and ``trials`` an older search, as
+    :func:`~journeylab.plotting.read_trials` reads it.
     """
 
     study: str
@@ -46,7 +47,7 @@ class StudyResults:
     verdicts: StudyRows | None = None
     curves: pd.DataFrame | None = None
     runs: tuple[RunRecord, ...] = ()
-    search: Mapping[str, Any] | None = None
+    search: PrintedSearch | None = None
     trials: pd.DataFrame | None = None
 
     @property

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from journeylab.config import Measured, Search, same_values
-from journeylab.config.search import Gate
 from journeylab.plotting.results import StudyResults, Table
+from journeylab.records.searches import CurvePoint, Point, PrintedSearch
 from journeylab.wording.effects import run_text
 from journeylab.wording.typography import short
 from journeylab.wording.verdicts import capital, listed
@@ -56,36 +56,35 @@ def _print_trial(trial: Mapping[Any, str], usual: str) -> str:
     return f"{', '.join(at)}: {value}{trial['chosen']}".replace(" ", "\u00a0")
 
 
-def tabulate_search(results: StudyResults, searched: Mapping[str, Any]) -> Table:
+def tabulate_search(results: StudyResults, searched: PrintedSearch) -> Table:
     """The trials of a search that the pipeline made, as the table ``search``.
 
     A row is a run: its choice, what config.yaml has where that differs, the trained step at which
     the searched quantity was best, and all points that were tried.
     """
-    search = Search.model_validate(searched["search"])
-    settings = [setting.rpartition(".")[2].replace("_", " ") for setting in search.grid]
+    search, trials = searched.search, searched.trials
+    settings = _settings(search)
     rows = []
-    for run, chosen in searched["choices"].items():
+    for run, chosen in searched.choices.items():
         arm, _, variant = run.partition("/")
-        used = searched["in_use"].get(run)
-        same = used is not None and same_values(chosen["values"], used)
-        trials = searched["trials"]
-        steps = next(each["steps"] for each in trials if each["folder"] == chosen["folder"])
+        used = searched.in_use.get(run)
+        same = used is not None and same_values(chosen.values, used)
+        steps = next(each.steps for each in trials if each.folder == chosen.folder)
         tried = [
-            f"{_point(search, each['values'])}: {_value(each['mean'])}{_mark(search, each)}"
+            f"{_point(search, each.values)}: {_value(each.mean)}{_mark(search, each)}"
             for each in trials
-            if each["run"] == run and each["steps"] == steps
+            if each.run == run and each.steps == steps
         ]
         all_points = "; ".join(point.replace(" ", "\u00a0") for point in tried)
-        gate = _value(chosen.get("gate")) + _mark(search, chosen)
+        gate = _value(chosen.gate) + _mark(search, chosen)
         rows.append(
             {
                 "Run": run_text(arm, variant, results.labels, results.arms),
-                "Chosen": _point(search, chosen["values"]),
-                "Value": _value(chosen["mean"]),
+                "Chosen": _point(search, chosen.values),
+                "Value": _value(chosen.mean),
                 **({"Gate": gate} if search.gate else {}),
                 "In use": "the same" if same else _point(search, used) if used else "not searched",
-                "Best at step": _best_step(search, chosen["curve"]),
+                "Best at step": _best_step(search, chosen.curve),
                 f"All points, {' × '.join(settings)}: value": all_points,
             }
         )
@@ -94,35 +93,21 @@ def tabulate_search(results: StudyResults, searched: Mapping[str, Any]) -> Table
     return Table(pd.DataFrame(rows), values, caption=caption, notes=_notes(searched))
 
 
-def describe_search(search: Mapping[str, Any]) -> str:
+def describe_search(searched: PrintedSearch) -> str:
     """How settings were chosen, for the sentence on fairness."""
-    how = Search.model_validate(search["search"])
-    settings = [setting.replace("_", " ").rpartition(".")[2] for setting in how.grid]
-    sizes = " × ".join(str(len(values)) for values in how.grid.values())
-    pilots = how.pilots
+    search = searched.search
+    sizes = " × ".join(str(len(values)) for values in search.grid.values())
+    gated = ""
+    if search.gate is not None:
+        gated = f", among points with {_names(search.gate)} of at least {search.gate.at_least:g}"
+    if searched.below_gate:
+        gated += f"; no point of {listed(searched.below_gate)} reached it"
     return (
-        f"{listed(settings)} were searched by the pipeline, from one grid of {sizes} points for "
-        f"{len(search['choices'])} runs, by {_names(how)} after training on pilot seeds "
-        f"{pilots[0]} to {pilots[-1]}{_gated(search, how)}; the table of the search says where "
-        "the settings in use are others"
+        f"{listed(_settings(search))} were searched by the pipeline, from one grid of {sizes} "
+        f"points for {len(searched.choices)} runs, by {_names(search)} after training on "
+        f"{_pilots(search)}{gated}; the table of the search says where the settings in use are "
+        "others"
     )
-
-
-def _gated(search: Mapping[str, Any], how: Search) -> str:
-    if how.gate is None:
-        return ""
-    short_of = _below_gate(search, how.gate)
-    runs = f"; no point of {listed(short_of)} reached it" if short_of else ""
-    return f", among points with {_names(how.gate)} of at least {how.gate.at_least:g}{runs}"
-
-
-def _below_gate(search: Mapping[str, Any], gate: Gate) -> list[str]:
-    """The runs of which no point reached the gate."""
-    return [run for run, at in search["choices"].items() if not gate.passed(at.get("gate"))]
-
-
-def _names(measured: Measured) -> str:
-    return listed([name.replace("_", " ") for name in measured.metrics])
 
 
 def gain_of_longest(results: StudyResults) -> float | str:
@@ -132,47 +117,62 @@ def gain_of_longest(results: StudyResults) -> float | str:
     """
     if results.search is None:
         return "n/a"
-    sign = 1.0 if results.search["search"]["best"] == "highest" else -1.0
-    choices = [each for each in results.search["choices"].values() if len(each["curve"]) > 1]
-    gains = [sign * (each["curve"][-1]["value"] - each["mean"]) for each in choices]
+    sign = 1.0 if results.search.search.best == "highest" else -1.0
+    gains = [
+        sign * (choice.curve[-1].value - choice.mean)
+        for choice in results.search.choices.values()
+        if len(choice.curve) > 1 and choice.mean is not None
+    ]
     return max(gains) if gains else "n/a"
 
 
-def _notes(search: Mapping[str, Any]) -> str:
-    how = Search.model_validate(search["search"])
-    pilots = how.pilots
+def _notes(searched: PrintedSearch) -> str:
+    search, below = searched.search, searched.below_gate
     notes = (
-        f"Value: mean over pilot seeds {pilots[0]} to {pilots[-1]}, the {how.best} counts; within "
-        f"{how.tie:g} of it, the point nearest to the middle of the grid. Every run tried the same "
-        "grid, then the neighbours of its choice until all were tried. Best at step: where the "
-        "value was best, of the steps of training; with several numbers of steps, of these."
+        f"Value: mean over {_pilots(search)}, the {search.best} counts; within {search.tie:g} of "
+        "it, the point nearest to the middle of the grid. Every run tried the same grid, then the "
+        "neighbours of its choice until all were tried. Best at step: where the value was best, of "
+        "the steps of training; with several numbers of steps, of these."
     )
-    if how.gate is not None:
+    if search.gate is not None:
         notes += (
-            f" Gate: the mean of {_names(how.gate)} over the same seeds; points below "
-            f"{how.gate.at_least:g}, marked †, do not count."
+            f" Gate: the mean of {_names(search.gate)} over the same seeds; points below "
+            f"{search.gate.at_least:g}, marked †, do not count."
         )
-        if short_of := _below_gate(search, how.gate):
-            notes += f" No point of {listed(short_of)} reached it: the nearest one is chosen."
-    if edges := [run for run, chosen in search["choices"].items() if chosen["untried"]]:
+    if below:
+        notes += f" No point of {listed(below)} reached it: the nearest one is chosen."
+    if edges := [run for run, chosen in searched.choices.items() if chosen.untried]:
         notes += f" At the edge of what was tried: {listed(edges)}."
-    return notes + "".join(f" {capital(each)}." for each in search["outdated"])
+    return notes + "".join(f" {capital(each)}." for each in searched.outdated)
 
 
-def _best_step(search: Search, curve: Sequence[Mapping[str, float]]) -> str:
+def _settings(search: Search) -> list[str]:
+    """The printed names of the searched settings."""
+    return [setting.rpartition(".")[2].replace("_", " ") for setting in search.grid]
+
+
+def _pilots(search: Search) -> str:
+    return f"pilot seeds {search.pilots[0]} to {search.pilots[-1]}"
+
+
+def _names(measured: Measured) -> str:
+    return listed([name.replace("_", " ") for name in measured.metrics])
+
+
+def _best_step(search: Search, curve: Sequence[CurvePoint]) -> str:
     if not curve:
         return "–"
-    best = (max if search.best == "highest" else min)(point["value"] for point in curve)
-    at = min(point["step"] for point in curve if abs(point["value"] - best) <= search.tie)
-    return f"{at:,} of {max(point['step'] for point in curve):,}".replace(",", "\u202f")
+    best = (max if search.best == "highest" else min)(point.value for point in curve)
+    at = min(point.step for point in curve if abs(point.value - best) <= search.tie)
+    return f"{at:,} of {max(point.step for point in curve):,}".replace(",", "\u202f")
 
 
 def _point(search: Search, values: Mapping[str, float]) -> str:
     return " × ".join(f"{values[setting]:g}" for setting in search.grid)
 
 
-def _mark(search: Search, point: Mapping[str, Any]) -> str:
-    return "" if search.gate is None or search.gate.passed(point.get("gate")) else "†"
+def _mark(search: Search, point: Point) -> str:
+    return "" if search.gate is None or search.gate.passed(point.gate) else "†"
 
 
 def _value(mean: float | None) -> str:

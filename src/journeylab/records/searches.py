@@ -10,25 +10,30 @@ from journeylab.config import Frozen, Search, build
 from journeylab.records.files import read_json
 from journeylab.records.stages import SEARCH
 
-_OPTIONAL = Field(default=None, exclude_if=lambda gate: gate is None)
 
+class Point(Frozen):
+    """The values of the searched settings, and the means of the searched quantity and of the gate.
 
-class TrialResult(Frozen):
-    """A run with the settings of a point: the searched quantity of every pilot seed, and its mean.
-
-    `key` is that of its measurements. A seed that failed has no value, and its trial no mean.
-    `gate` is the mean of the quantity of the search's gate.
+    A trial of which a seed failed has no mean. `folder` is that of the trial.
     """
 
+    values: Mapping[str, float]
+    mean: float | None
     folder: str
+    gate: float | None = Field(default=None, exclude_if=lambda gate: gate is None)
+
+
+class TrialResult(Point):
+    """A run with the settings of a point, and the searched quantity of every pilot seed.
+
+    `key` is that of its measurements. A seed that failed has no value.
+    """
+
     run: str
     index: tuple[int, ...]
-    values: Mapping[str, float]
     steps: int
     key: str
     results: tuple[float | None, ...]
-    mean: float | None
-    gate: float | None = _OPTIONAL
 
 
 class CurvePoint(Frozen):
@@ -38,33 +43,47 @@ class CurvePoint(Frozen):
     value: float
 
 
-class Choice(Frozen):
+class Choice(Point):
     """What was chosen for a run; `untried` are its neighbours on the grid that were not tried.
 
     `curve` is its training: the points of its curve, or of trials with several numbers of steps.
     """
 
-    values: Mapping[str, float]
-    mean: float | None
-    folder: str
-    gate: float | None = _OPTIONAL
     untried: tuple[Mapping[str, float], ...] = ()
     curve: tuple[CurvePoint, ...] = ()
 
 
-class SearchRecord(Frozen):
-    """All trials of a study up to a round, and the choice of every run.
+class Searched(Frozen):
+    """All trials of a study, and the choice of every run."""
+
+    study: str
+    search: Search
+    trials: tuple[TrialResult, ...]
+    choices: Mapping[str, Choice]
+
+
+class PrintedSearch(Searched):
+    """A search as reports print it: with what changed since, and the settings in use, by run."""
+
+    outdated: tuple[str, ...]
+    in_use: Mapping[str, Mapping[str, float]]
+
+    @property
+    def below_gate(self) -> list[str]:
+        """The runs of which no point reached the gate."""
+        gate = self.search.gate
+        return [run for run, at in self.choices.items() if gate and not gate.passed(at.gate)]
+
+
+class SearchRecord(Searched):
+    """A search up to a round.
 
     `asked` are the folders of the trials of the next round; without any the search is complete.
     `basis` is what the trials depend on beside the searched settings, by name.
     """
 
-    study: str
     round: int
-    search: Search
     basis: Mapping[str, Any]
-    trials: tuple[TrialResult, ...]
-    choices: Mapping[str, Choice]
     asked: tuple[str, ...]
 
     @property
@@ -72,11 +91,6 @@ class SearchRecord(Frozen):
         """The round in one line."""
         count = f"search, round {self.round}: {len(self.trials)} trials of {len(self.choices)} runs"
         return f"{count}, {len(self.asked)} more are asked for" if self.asked else count
-
-
-def round_input(number: int) -> str:
-    """The name of the record of an earlier round among the inputs of a plan."""
-    return f"round-{number}"
 
 
 def evidence_of_search(root: Path, study: str) -> Path:

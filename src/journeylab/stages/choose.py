@@ -1,10 +1,8 @@
 """A round of a search: what the trials so far choose for each run, and which trials follow."""
 
-import math
 from collections.abc import Collection, Container, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -15,42 +13,36 @@ from journeylab.records.runs import read_run
 from journeylab.records.searches import (
     Choice,
     CurvePoint,
+    Point,
     SearchRecord,
     TrialResult,
     read_search,
-    round_input,
 )
 from journeylab.stages.running import Call
 
 _FIXED = {"study", "arm", "variant", "seed", "metric", "value"}
 
 
-class Planned(NamedTuple):
-    """A trial of a run."""
-
-    run: str
-    trial: Trial
-
-
 def run(call: Call) -> None:
     """plan, earlier rounds, folder of trials → the record of this round."""
     plan, folder = call.plan, call.file("runs")
     search, number = Search.model_validate(plan.settings["search"]), plan.settings["round"]
-    planned = {
-        name: Planned(run, Trial(tuple(index), budget))
-        for name, (run, index, budget) in plan.settings["trials"].items()
-    }
-    keys, taken = dict(plan.runs), _taken(call, search, planned)
-    tried = {
-        name: _read(plan.study, search, folder, name, planned[name], keys[name]) for name in taken
-    }
+    before = [read_search(path, plan.inputs[path.stem]) for path in call.files.get("rounds", ())]
+    known = {name for record in before for name in record.asked}
+    start = {*search.reachable(1)}
+    planned: dict[str, dict[Trial, str]] = {}
+    for name, (searched, index, budget) in plan.settings["trials"].items():
+        planned.setdefault(searched, {})[Trial(tuple(index), budget)] = name
+    trials: list[TrialResult] = []
     choices, asked = {}, []
-    for searched in dict.fromkeys(planned[name].run for name in taken):
-        of_run = {
-            planned[name].trial: tried[name] for name in taken if planned[name].run == searched
+    for searched, folders in planned.items():
+        tried = {
+            trial: _read(call, search, searched, trial, name)
+            for trial, name in folders.items()
+            if trial in start or name in known
         }
-        folders = {each.trial: name for name, each in planned.items() if each.run == searched}
-        choice, follow = choose(search, of_run, folders)
+        choice, follow = choose(search, tried, folders)
+        trials += tried.values()
         choices[searched] = _with_curve(search, choice, folder)
         asked += [folders[trial] for trial in follow if number < search.last]
     record = SearchRecord(
@@ -58,11 +50,11 @@ def run(call: Call) -> None:
         round=number,
         search=search,
         basis=plan.settings["basis"],
-        trials=tuple(tried.values()),
+        trials=tuple(trials),
         choices=choices,
         asked=tuple(asked),
     )
-    read = {name: folder / name / MEASUREMENTS for name in taken}
+    read = {each.folder: folder / each.folder / MEASUREMENTS for each in trials}
     write_json(call.output, record, origin=plan.origin(**read))
     print(f"{plan.study}: {record.summary}", flush=True)
 
@@ -77,17 +69,14 @@ def choose(
     """
     usual = {trial.point: result for trial, result in tried.items() if trial.budget == 1.0}
     index, untried = search.choose(
-        {i: _number(result.mean) for i, result in usual.items()},
-        {i: _number(result.gate) for i, result in usual.items()},
+        {i: result.mean for i, result in usual.items()},
+        {i: result.gate for i, result in usual.items()},
     )
     grown = [Trial(near) for near in untried if Trial(near) in possible]
     budgets = [Trial(index, budget) for budget in search.budgets]
     points = [tried[trial] for trial in (Trial(index), *budgets) if trial in tried]
     choice = Choice(
-        values=usual[index].values,
-        mean=usual[index].mean,
-        folder=usual[index].folder,
-        gate=usual[index].gate,
+        **{name: getattr(usual[index], name) for name in Point.model_fields},
         untried=tuple(search.values(near) for near in untried),
         curve=tuple(
             CurvePoint(step=each.steps, value=each.mean)
@@ -99,41 +88,25 @@ def choose(
     return choice, grown or list(others)
 
 
-def _number(mean: float | None) -> float:
-    return math.nan if mean is None else mean
-
-
-def _taken(call: Call, search: Search, planned: Mapping[str, Planned]) -> list[str]:
-    """The folders of the trials that the first round makes, and of those that others asked for."""
-    start = {Trial(index) for index in search.start()}
-    taken = {name for name, each in planned.items() if each.trial in start}
-    for path in call.files.get("rounds", ()):
-        number = int(path.stem.rpartition("-")[2])
-        taken.update(read_search(path, call.plan.inputs[round_input(number)]).asked)
-    return [name for name in planned if name in taken]
-
-
-def _read(
-    study: str, search: Search, folder: Path, name: str, planned: Planned, key: str
-) -> TrialResult:
+def _read(call: Call, search: Search, run: str, trial: Trial, name: str) -> TrialResult:
     """The results of a trial; UserError if `at` does not choose one number for each seed."""
-    record = read_run(folder / name)
-    table = read_table(folder / name / MEASUREMENTS, key)
+    folder, key = call.file("runs") / name, dict(call.plan.runs)[name]
+    record, table = read_run(folder), read_table(folder / MEASUREMENTS, key)
     finished = [each.seed for each in record.seeds if each.status == "finished"]
     results: dict[str, tuple[float | None, ...]] = {}
     for place, measured in search.measured.items():
-        metric, at = measured.of(planned.run.split("/")[0])
+        metric, at = measured.of(run.split("/")[0])
         try:
             known = _of_each_seed(table, metric, at, finished)
         except ValueError as error:
             raise UserError(
-                f"config.yaml: studies.{study}.search{place}.at: {at}: {planned.run} has {error}"
+                f"config.yaml: studies.{call.plan.study}.search{place}.at: {at}: {run} has {error}"
             ) from None
         results[place] = tuple(known.get(seed) for seed in search.pilots)
     return TrialResult(
         folder=name,
-        run=planned.run,
-        index=planned.trial.point,
+        run=run,
+        index=trial.point,
         values={setting: read_setting(record.settings, setting) for setting in search.grid},
         steps=record.settings["training"]["steps"],
         key=key,

@@ -18,6 +18,7 @@ from journeylab.records.files import (
 )
 from journeylab.records.repair import remake
 from journeylab.records.runs import read_run
+from journeylab.records.searches import PrintedSearch
 from journeylab.reports.draw import DRAWN, draw_results
 from journeylab.stages.judged import read_rows
 from journeylab.stages.running import Call
@@ -42,7 +43,7 @@ def run(call: Call) -> None:
     runs = judged.select(plan.runs)
     records = {name: read_run(folder_of_runs / name, key) for name, key in runs.items()}
     figures = catalogue.figures_part(plan.study)
-    trials = catalogue.study_folder(plan.study) / "trials.csv"
+    trials, searched = catalogue.study_folder(plan.study) / "trials.csv", plan.settings["search"]
     curves = []
     for name, record in records.items():
         if record.kind == "trained":
@@ -58,7 +59,7 @@ def run(call: Call) -> None:
         verdicts=judged,
         curves=pd.concat(curves, ignore_index=True) if curves else None,
         runs=tuple(records.values()),
-        search=plan.settings["search"],
+        search=searched and PrintedSearch.model_validate(searched),
         trials=read_trials(trials) if trials.exists() else None,
     )
     made = plan.origin(measurements=measurements, verdicts=verdicts)

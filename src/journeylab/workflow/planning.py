@@ -75,7 +75,7 @@ from journeylab.workflow.plans import (
     with_checksums,
 )
 from journeylab.workflow.round import compare_reviewed
-from journeylab.workflow.searches import FindRound, StudySearch, find_searches, search_of
+from journeylab.workflow.searches import StudySearch, find_searches, search_of
 from journeylab.workflow.seeds import FindRecord, StudySeeds, Taken, study_seeds
 
 
@@ -129,7 +129,7 @@ class WorkflowPlan:
         self.claims = claims
         root = Path(self.config.root)
         self._record: FindRecord = lambda s, n: str(output_path(root, "look", study=s, look=n))
-        self._round: FindRound = lambda s, n: str(output_path(root, "choose", study=s, round=n))
+        self._round: FindRecord = lambda s, n: str(output_path(root, "choose", study=s, round=n))
         self.register = read_register(claims, studies)
         self.theorems = read_theorems(claims)
         self.costs = read_costs(references)
@@ -179,7 +179,7 @@ class WorkflowPlan:
         metrics = {study: printed_names(study).metrics for study in discover()}
         check_register(self.register, self.config.studies, metrics, str(self.claims))
         for search in find_searches(self.config).values():
-            search.check("config.yaml")
+            search.check()
 
     def warnings(self, scope: Scope | None = None) -> list[str]:
         """Matters that need a person but are not errors, such as points without an answer."""
@@ -206,7 +206,7 @@ class WorkflowPlan:
         for place in scope.studies if scope else self.studies:
             search = self.searches.get(search_of(place) or place)
             if search and self.config.scale != "quick":
-                lines += search.remarks(search.recorded)
+                lines += search.remarks()
         lines += evidence_warnings(self.evidence, self.config.evidence)
         return lines + (self.moved_on if self.config.evidence == "only" else [])
 
@@ -293,7 +293,7 @@ class WorkflowPlan:
             return []
         return [f"{self.folder('data')}/{EXTERNAL}/{file_name(data['file']['sha256'])}"]
 
-    def follow(self, look: FindRecord, search: FindRound) -> None:
+    def follow(self, look: FindRecord, search: FindRecord) -> None:
         """Set how files of looks and of rounds are found: both raise for one that was not made."""
         self._record, self._round = look, search
 
@@ -534,6 +534,7 @@ class WorkflowPlan:
 
     def _study_plans(self, study: str) -> StudyPlans:
         words = self._words(self.register.of(study))
+        searched = self.searches[study].printed() if study in self.searches else None
         printed = {
             "theorems": self.theorems.model_dump(mode="json"),
             "answer": self.answer(study),
@@ -546,7 +547,7 @@ class WorkflowPlan:
             jobs=self.jobs(study).values(),
             seeds=self.seeds(study),
             criteria=self.register.criteria(study),
-            drawn=words | {"search": self._search(study)},
+            drawn=words | {"search": searched and searched.model_dump(mode="json")},
             printed=words | printed,
         )
 
@@ -554,15 +555,6 @@ class WorkflowPlan:
         """The author's answer to the question of a study, as plans hold it."""
         answer = read_answer(study_folder(study))
         return answer.model_dump(mode="json") if answer else None
-
-    def _search(self, study: str) -> dict[str, Any] | None:
-        """What evidence keeps of the search of a study, and what changed since."""
-        search = self.searches.get(study)
-        record = search.recorded if search else None
-        if search is None or record is None:
-            return None
-        kept = record.model_dump(mode="json", exclude={"basis", "asked", "round"})
-        return kept | {"outdated": search.outdated(record), "in_use": search.in_use()}
 
     @cached_property
     def _citation(self) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """The searches of studies: trials, their plans, and where config.yaml has other settings."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -29,16 +29,15 @@ from journeylab.records.evidence import differences
 from journeylab.records.files import MEASUREMENTS, read_origin
 from journeylab.records.plans import Plan
 from journeylab.records.searches import (
+    PrintedSearch,
+    Searched,
     SearchRecord,
     evidence_of_search,
     read_search,
-    round_input,
 )
 from journeylab.records.stages import SEARCH, output_path, plan_path, run_folder
 from journeylab.workflow.plans import Job, job_plans, make_plan
-
-FindRound = Callable[[str, int], str]
-"""The file of a round of the search of a study; it raises for a round that was not made."""
+from journeylab.workflow.seeds import FindRecord
 
 
 def search_of(place: str) -> str | None:
@@ -78,7 +77,7 @@ class StudySearch:
         setting may be. Raises UserError for any other trial with settings that are refused.
         """
         [seeds] = chunks(self.search.pilots, len(self.search.pilots))
-        start, trials = self.search.start(), {}
+        start, trials = {point for point, _ in self.search.reachable(1)}, {}
         for name, run in self.runs.items():
             for trial in self.search.reachable(self.search.last):
                 settings = with_values(run.settings, self.search.values(trial.point))
@@ -130,8 +129,9 @@ class StudySearch:
                     if trial in read
                 ),
             )
-            rounds[round_input(number)] = plan.key
-            yield plan_path("choose", study=self.study, round=number), plan
+            path = plan_path("choose", study=self.study, round=number)
+            rounds[PurePath(path).stem] = plan.key
+            yield path, plan
 
     @cached_property
     def basis(self) -> dict[str, Any]:
@@ -141,17 +141,14 @@ class StudySearch:
             plan = make_plan(stage, study=self.study)
             basis[f"code of {stage}"] = plan.code
             basis |= {f"{name} of {stage}": version for name, version in plan.versions.items()}
-        evaluated = leaves(self.settings.evaluated)
-        basis |= {".".join(("evaluation", *path)): value for path, value in evaluated}
-        basis["engine"] = self.config.engine
-        for name, run in self.runs.items():
-            kept = without_values(run.settings, self.search.grid)
-            basis |= {".".join((name, *path)): value for path, value in leaves(kept)}
-        return basis
+        grid, runs = self.search.grid, self.runs.items()
+        kept = {name: without_values(run.settings, grid) for name, run in runs}
+        settings = {"evaluation": self.settings.evaluated, "engine": self.config.engine, **kept}
+        return basis | {".".join(path): value for path, value in leaves(settings)}
 
-    def check(self, file: str) -> None:
+    def check(self) -> None:
         """Refuse runs, settings and a metric that the study does not have; raises UserError."""
-        at = f"{file}: studies.{self.study}.search"
+        at = f"config.yaml: studies.{self.study}.search"
         trained = [
             f"{name}/{variant}"  # also those that are switched off
             for name, arm in self.settings.arms.items()
@@ -183,12 +180,12 @@ class StudySearch:
                         f"{accepted(setting, numbers)}"
                     ) from None
 
-    def taken(self, find: FindRound, before: int | None = None) -> tuple[list[str], list[str]]:
+    def taken(self, find: FindRecord, before: int | None = None) -> tuple[list[str], list[str]]:
         """The folders of the trials of the rounds up to one, and the files of those before it.
 
         Without one, those of all rounds, up to one that asks for no trial.
         """
-        start = {Trial(index) for index in self.search.start()}
+        start = {*self.search.reachable(1)}
         asked = {folder for folder, (_, _, trial) in self.trials.items() if trial in start}
         files = []
         for number in range(1, before or self.search.last + 1):
@@ -226,19 +223,25 @@ class StudySearch:
                 return path
         return None
 
-    def remarks(self, record: SearchRecord | None) -> list[str]:
+    def printed(self) -> PrintedSearch | None:
+        """What evidence keeps of the search, and what changed since; None without evidence."""
+        if (record := self.recorded) is None:
+            return None
+        kept = {name: getattr(record, name) for name in Searched.model_fields}
+        return PrintedSearch(**kept, outdated=self._outdated(record), in_use=self.in_use())
+
+    def remarks(self) -> list[str]:
         """Where config.yaml is not what the search chose, and what changed since, a line each."""
-        if record is None:
+        if (record := self.recorded) is None:
             made = f"snakemake --cores 2 search_{self.study}; journeylab evidence add {self.study}"
             return [f"{self.study}: no search is recorded: {made}"]
-        lines = self.outdated(record)
-        differing = list(self.differing(record))
-        if differing:
+        lines = self._outdated(record)
+        if differing := list(self._differing(record)):
             count = f"{len(differing)} of {len(self.runs)} runs"
             lines.append(f"{self.study}: {count} have not what its search chose, as {differing[0]}")
         return lines
 
-    def outdated(self, record: SearchRecord) -> list[str]:
+    def _outdated(self, record: SearchRecord) -> list[str]:
         """A line about what changed since a search; none if nothing did."""
         changed = list(differences(record.basis, self.basis))
         if not changed:
@@ -253,7 +256,7 @@ class StudySearch:
             for name, run in self.runs.items()
         }
 
-    def differing(self, record: SearchRecord) -> Iterator[str]:
+    def _differing(self, record: SearchRecord) -> Iterator[str]:
         """The runs that have not what was chosen: “degree/sum: model.spread 0.3, chosen 0.1”."""
         for name, used in self.in_use().items():
             choice = record.choices.get(name)

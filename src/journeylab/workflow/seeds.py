@@ -13,7 +13,10 @@ from journeylab.records.files import read_json
 from journeylab.records.looks import LookRecord, SeedRange, seeds_taken
 
 FindRecord = Callable[[str, int], str]
-"""The file of the look of a study at a number of seeds; it raises for a look that was not made."""
+"""The file of a study's look at a number of seeds, or of a round of its search by number.
+
+It raises for one that was not made.
+"""
 
 
 class Taken(NamedTuple):
