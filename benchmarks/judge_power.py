@@ -280,7 +280,7 @@ def measurements(runs: Mapping[str, Sequence[float]]) -> pd.DataFrame:
 def run_looks(register: Register, table: pd.DataFrame) -> StudyVerdicts:
     """The verdicts on a study that gets its seeds look by look, as in the workflow."""
     *_, last = looks = register.sequential
-    runs = sorted(set(table["arm"] + "/" + table["variant"]))
+    runs = sorted(set(table["arm"] + "/" + table["variant"] + "/seeds"))
     taken = SeedRange(first=looks[0])
     for n in looks:
         record = judge_look(taken_rows(table, taken), "exp1", register, range(n), runs)

@@ -121,7 +121,7 @@ def over(register, table, seeds):
 
 
 def look(register, table, seeds):
-    runs = sorted(set(table["arm"] + "/" + table["variant"]))
+    runs = sorted(set(table["arm"] + "/" + table["variant"] + "/seeds"))
     return judge_look(table, "exp1", register, range(seeds), runs)
 
 

@@ -114,9 +114,9 @@ def test_a_failed_gate_withholds_its_point():
 
 def test_looks_go_on_until_every_point_has_ended():
     register, table = registered(ROW), planted(0.3, None, 0.3)
-    runs = ["a/journey", "a/rope"]
+    runs = ["a/journey/seeds", "a/rope/seeds"]
     record = judge_look(table[table["seed"] < 12], "exp1", register, range(12), runs)
-    assert (record.states, record.goes_on) == ({"exp1.1": "open"}, tuple(runs))
+    assert (record.states, record.goes_on) == ({"exp1.1": "open"}, ("a/journey", "a/rope"))
     done = judge_look(planted(0.3, 0.3, -0.3), "exp1", register, range(12), runs)
     assert (done.states, done.goes_on) == ({"exp1.1": "decided"}, ())
     (verdict,) = judged(register, table).verdicts

@@ -78,7 +78,7 @@ def test_runs_that_no_primary_claim_reads_have_no_jobs_after_the_first_look() ->
         later = {(job.run.arm, job.run.variant) for job in jobs if not first.select([job.folder])}
         read = [claim for claim in claims.claims if claim.primary]
         expected = {run for run in seeded if any(is_read(claims, row, *run) for row in read)}
-        assert later == (expected if plan.seeds(study).looks else set())
+        assert later == (expected if claims.tails else set())
 
 
 def test_an_optional_study_enters_the_response_when_its_verdicts_are_current(

@@ -1,7 +1,7 @@
 """Judge the claims of a study: measurements → estimates → verdicts."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -142,12 +142,12 @@ def judge_look(
     study: str,
     register: Criteria,
     seeds: Sequence[int],
-    runs: Collection[str],
+    planned: Iterable[str],
 ) -> LookRecord:
     """What a look decides; ``seeds`` are the registered seeds up to this look.
 
-    ``runs`` are the runs ``arm/variant`` of the study that have seeds. A run goes on to the next
-    look if a claim that is still open reads it.
+    ``planned`` are the folders ``arm/variant/seeds`` of all runs up to it. A run with seeds goes on
+    to the next look if a claim that is still open reads it.
     """
     claims = register.studies[study]
     looks = schedule(register, claims)
@@ -164,8 +164,9 @@ def judge_look(
     following = looks.looks[number : number + 1]
     goes_on = [
         run
-        for run in runs
-        if following and any(is_read(claims, claim, *run.split("/")) for claim in still_open)
+        for run, seeded in seeded_by_run(planned).items()
+        if seeded and following
+        if any(is_read(claims, claim, *run.split("/")) for claim in still_open)
     ]
     taken = _seeds_taken(judged, stops) or SeedRange(first=seeds[0] + len(seeds))
     further = {run: seeds[0] + n for n in following for run in goes_on}

@@ -10,7 +10,7 @@ This module is loaded at every start of the workflow: scipy is imported where it
 """
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -143,8 +143,3 @@ def why_unjudged(
     if min(seeds) != claims.seeds_from or max(seeds) >= PILOT:
         return "first"
     return None
-
-
-def steps(looks: tuple[int, ...], first: int) -> Iterator[range]:
-    """The seeds that each look adds, where seeds count from ``first``."""
-    return (range(first + before, first + n) for before, n in pairwise((0, *looks)))

@@ -31,6 +31,11 @@ class Numbered(NamedTuple):
     seeds: tuple[int, ...]
     runs: Mapping[str, bool]
 
+    @property
+    def planned(self) -> list[str]:
+        """The folders of the runs, as the judge takes them."""
+        return [f"{run}/{'seeds' if has else ONCE}" for run, has in self.runs.items()]
+
 
 class Further(NamedTuple):
     """What the claims that are ``open`` need for the look at ``look`` seeds: new seeds by run.
@@ -57,7 +62,7 @@ def judge_table(of: TableClaims, table: pd.DataFrame, source: str) -> StudyVerdi
         of.study,
         of.register,
         range(first, first + len(numbered.seeds)),
-        planned=[f"{run}/{'seeds' if has else ONCE}" for run, has in numbered.runs.items()],
+        planned=numbered.planned,
     )
     if of.planned is None:
         _refuse_missing(of, found, numbered.seeds, verdicts, source)
@@ -79,7 +84,7 @@ def further_seeds(of: TableClaims, table: pd.DataFrame, source: str) -> Further 
     following = of.looks[:1]
     if reached:
         taken, plan = range(first, first + reached), schedule(of.register, claims)
-        record = judge_look(numbered.table, of.study, of.register, taken, runs)
+        record = judge_look(numbered.table, of.study, of.register, taken, numbered.planned)
         runs, following = list(record.goes_on), of.looks[record.number : record.number + 1]
         still_open, cell_values = {}, CellValues(numbered.table, claims.measures)
         for row in record.open if following else ():

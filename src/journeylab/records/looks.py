@@ -86,8 +86,3 @@ def seeded_by_run(folders: Iterable[str]) -> dict[str, bool]:
     """Whether the runs ``arm/variant`` of folders ``arm/variant/seeds`` have seeds."""
     parts = (folder.rpartition("/") for folder in folders)
     return {run: seeds != ONCE for run, _, seeds in parts}
-
-
-def seeded_runs(folders: Iterable[str]) -> tuple[str, ...]:
-    """The runs ``arm/variant`` of folders ``arm/variant/seeds`` that have seeds."""
-    return tuple(run for run, seeded in seeded_by_run(folders).items() if seeded)

@@ -3,7 +3,6 @@
 from journeylab.claims.judging import judge_look
 from journeylab.claims.schema import Criteria
 from journeylab.records.files import write_json
-from journeylab.records.looks import seeded_runs
 from journeylab.stages.collect import read_taken
 from journeylab.stages.running import Call
 
@@ -17,7 +16,7 @@ def run(call: Call) -> None:
         plan.study,
         Criteria.model_validate(plan.settings["criteria"]),
         plan.seeds or (),
-        seeded_runs(runs),
+        runs,
     )
     write_json(call.output, record, origin=origin)
     print(f"{plan.study}: {record.summary}", flush=True)

@@ -21,7 +21,7 @@ from journeylab.records.evidence import (
 )
 from journeylab.records.files import MEASUREMENTS
 from journeylab.records.git import ask_git
-from journeylab.records.looks import LookRecord, SeedRange, seeded_runs, seeds_taken
+from journeylab.records.looks import LookRecord, SeedRange, seeds_taken
 from journeylab.records.plans import plan_key
 from journeylab.records.stages import run_folder
 from journeylab.workflow.plans import Plans
@@ -82,7 +82,6 @@ class StudyEvidence:
         only the runs up to this look are known to be needed.
         """
         seeds = self.seeds
-        ends = seeds.looks or (len(seeds.all),)
         looks = []
         tables: dict[str, Any] = {}
 
@@ -91,14 +90,14 @@ class StudyEvidence:
             evidence = {folder: self.recorded[folder].current for folder in needed}
             complete = None not in evidence.values()
             looks.append(_Look(n, needed, complete))
-            if n == ends[-1] or not complete:
+            if n == seeds.looks[-1] or not complete:
                 return None
             from journeylab.claims.judging import judge_look  # loads pandas and scipy
 
-            table, runs = _table(evidence, tables), seeded_runs(needed)
-            return judge_look(table, self.study, self.register, seeds.all[:n], runs)
+            table = _table(evidence, tables)
+            return judge_look(table, self.study, self.register, seeds.all[:n], needed)
 
-        seeds_taken(ends, seeds.first, judged)
+        seeds_taken(seeds.looks, seeds.first, judged)
         return looks
 
     @property
@@ -177,7 +176,7 @@ class StudyEvidence:
             return
         register, seeds = self.register, self.seeds
         evidence = {folder: self.recorded[folder].current for folder in self.last.needed}
-        taken = seeds.all[: self.last.seeds] if seeds.looks else seeds.all
+        taken = seeds.all[: self.last.seeds]
         table = _table(evidence, {})
         verdicts = judge(table, self.study, register, taken, scale, self.planned)
         claims = register.studies[self.study]

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from journeylab.claims.looks import schedule, steps, why_unjudged
+from journeylab.claims.looks import schedule, why_unjudged
 from journeylab.claims.schema import PILOT, Register, StudyClaims
 from journeylab.config import Config, UserError, build, chunks
 from journeylab.records.files import read_json
@@ -28,7 +29,7 @@ class Taken(NamedTuple):
 
 @dataclass(frozen=True)
 class StudySeeds:
-    """All seeds of a study that may be run, and its looks, if seeds are added at looks."""
+    """All seeds of a study that may be run, and its looks: a single one, unless looks add seeds."""
 
     study: str
     all: range
@@ -36,13 +37,13 @@ class StudySeeds:
 
     def chunks(self, size: int) -> list[str]:
         """The names of the chunks of all seeds; no chunk reaches across a look."""
-        added = steps(self.looks or (len(self.all),), self.all.start)
+        added = (self.all[before:n] for before, n in pairwise((0, *self.looks)))
         return [name for seeds in added for name in chunks(seeds, size)]
 
     @property
     def first(self) -> SeedRange:
-        """The seeds of the first look, or all seeds of a study without looks."""
-        return SeedRange(first=self.all.start + (self.looks or (len(self.all),))[0])
+        """The seeds of the first look."""
+        return SeedRange(first=self.all.start + self.looks[0])
 
     def taken(self, find: FindRecord, before: float = math.inf, *, so_far: bool = False) -> Taken:
         """What the looks before the one at ``before`` seeds took, and the files of their records.
@@ -86,5 +87,5 @@ def study_seeds(
     seeds = range(first, first + count)
     looks = plan.looks if claims.tails and config.scale != "quick" else ()
     if why_unjudged(claims, seeds, looks):
-        looks = ()
+        looks = (count,)
     return StudySeeds(study, seeds, tuple(n for n in looks if n <= count))
