@@ -72,14 +72,17 @@ class _Head(Frozen):
 
 
 class TableClaims(NamedTuple):
-    """A claims file: its register, and how its table is to be read."""
+    """A claims file: its register, and how its table is to be read.
+
+    ``failed`` are the runs ``arm/variant`` and the seeds that are listed as failed.
+    """
 
     path: Path
     study: str
     register: Register
     columns: Columns
     planned: Planned | None
-    failed: tuple[FailedRun, ...]
+    failed: set[tuple[str, int]]
 
     @property
     def claims(self) -> StudyClaims:
@@ -90,11 +93,6 @@ class TableClaims(NamedTuple):
     def looks(self) -> tuple[int, ...]:
         """The numbers of seeds at which the claims are judged."""
         return schedule(self.register, self.claims).looks
-
-    @property
-    def known_failed(self) -> set[tuple[str, int]]:
-        """The runs ``arm/variant`` and seeds that are listed as failed."""
-        return {(whole(each.run), each.seed) for each in self.failed}
 
 
 def read_claims(path: Path, planned: Path | None = None) -> TableClaims:
@@ -119,7 +117,8 @@ def read_claims(path: Path, planned: Path | None = None) -> TableClaims:
         check_parts(claim, claims, plan, str(path))
     known = _read_planned(planned) if planned else head.planned
     register = Register(**dict(plan), studies={study: claims})
-    return TableClaims(path, study, register, head.table, known, head.failed)
+    failed = {(whole(each.run), each.seed) for each in head.failed}
+    return TableClaims(path, study, register, head.table, known, failed)
 
 
 def whole(run: str) -> str:

@@ -105,7 +105,7 @@ def further_seeds(of: TableClaims, table: pd.DataFrame, source: str) -> Further 
 def _numbered(of: TableClaims, table: pd.DataFrame, source: str) -> Numbered:
     """The table with numbered seeds. Raises UserError for a seed or a run that was not planned."""
     present = table["seed"].dropna()
-    failed = {seed for _, seed in of.known_failed}
+    failed = {seed for _, seed in of.failed}
     seeds = tuple(of.planned.in_order if of.planned else sorted({*present.astype(int), *failed}))
     number = {seed: of.claims.seeds_from + i for i, seed in enumerate(seeds)}
     more = present[~present.isin(list(number))]
@@ -131,7 +131,7 @@ def _runs(of: TableClaims, table: pd.DataFrame, source: str) -> dict[str, bool]:
             f"{source}: row {mixed.index[0]}: seed: missing; other rows of {run} have one"
         )
     here = {str(run): bool(has) for run, has in seeded.items()}
-    here |= {run: True for run, _ in of.known_failed if run not in here}
+    here |= {run: True for run, _ in of.failed if run not in here}
     if of.planned is None or not of.planned.runs:
         return here
     folders = [name if name.count("/") > 1 else f"{whole(name)}/seeds" for name in of.planned.runs]
@@ -208,7 +208,7 @@ def _refuse_missing(
         end = verdicts.taken.end(run) - of.claims.seeds_from if verdicts.taken else len(seeds)
         measured = set(present)
         for seed in seeds[:end]:
-            if seed not in measured and (run, seed) not in of.known_failed:
+            if seed not in measured and (run, seed) not in of.failed:
                 raise UserError(
                     f"{source}: {cell.run} has no {cell.measure} at seed {seed}, which another run "
                     f"has; add its row, list the seed under failed in {of.path}, or write planned"

@@ -52,11 +52,9 @@ class Measured(Frozen):
 
     def of(self, arm: str) -> tuple[str, dict[str, str | int | None]]:
         """The metric of an arm, and its levels. Raises ValueError if the arm is not written."""
-        by_arm: dict[str, Any] = {"metric": self.metric, "at": self.at}
-        if isinstance(self.metric, str):
-            by_arm["metric"] = {arm: self.metric}
-        if not any(isinstance(levels, Mapping) for levels in self.at.values()):
-            by_arm["at"] = {arm: self.at}
+        metric = {arm: self.metric} if isinstance(self.metric, str) else self.metric
+        nested = any(isinstance(levels, Mapping) for levels in self.at.values())
+        by_arm: dict[str, Any] = {"metric": metric, "at": self.at if nested else {arm: self.at}}
         for key, written in by_arm.items():
             if arm not in written:
                 raise ValueError(f"{key}: {dict(written)}: write one for {arm}")

@@ -8,7 +8,7 @@ import pandas as pd
 
 from journeylab.config import Measured, Search, same_values
 from journeylab.plotting.results import StudyResults, Table
-from journeylab.records.searches import CurvePoint, Point, PrintedSearch
+from journeylab.records.searches import CurvePoint, PrintedSearch, SearchPoint
 from journeylab.wording.effects import run_text
 from journeylab.wording.typography import short
 from journeylab.wording.verdicts import capital, listed
@@ -171,7 +171,7 @@ def _point(search: Search, values: Mapping[str, float]) -> str:
     return " × ".join(f"{values[setting]:g}" for setting in search.grid)
 
 
-def _mark(search: Search, point: Point) -> str:
+def _mark(search: Search, point: SearchPoint) -> str:
     return "" if search.gate is None or search.gate.passed(point.gate) else "†"
 
 

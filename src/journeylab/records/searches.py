@@ -11,7 +11,7 @@ from journeylab.records.files import read_json
 from journeylab.records.stages import SEARCH
 
 
-class Point(Frozen):
+class SearchPoint(Frozen):
     """The values of the searched settings, and the means of the searched quantity and of the gate.
 
     A trial of which a seed failed has no mean. `folder` is that of the trial.
@@ -23,7 +23,7 @@ class Point(Frozen):
     gate: float | None = Field(default=None, exclude_if=lambda gate: gate is None)
 
 
-class TrialResult(Point):
+class TrialResult(SearchPoint):
     """A run with the settings of a point, and the searched quantity of every pilot seed.
 
     `key` is that of its measurements. A seed that failed has no value.
@@ -43,7 +43,7 @@ class CurvePoint(Frozen):
     value: float
 
 
-class Choice(Point):
+class Choice(SearchPoint):
     """What was chosen for a run; `untried` are its neighbours on the grid that were not tried.
 
     `curve` is its training: the points of its curve, or of trials with several numbers of steps.

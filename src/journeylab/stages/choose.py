@@ -13,7 +13,7 @@ from journeylab.records.runs import read_run
 from journeylab.records.searches import (
     Choice,
     CurvePoint,
-    Point,
+    SearchPoint,
     SearchRecord,
     TrialResult,
     read_search,
@@ -76,7 +76,7 @@ def choose(
     budgets = [Trial(index, budget) for budget in search.budgets]
     points = [tried[trial] for trial in (Trial(index), *budgets) if trial in tried]
     choice = Choice(
-        **{name: getattr(usual[index], name) for name in Point.model_fields},
+        **{name: getattr(usual[index], name) for name in SearchPoint.model_fields},
         untried=tuple(search.values(near) for near in untried),
         curve=tuple(
             CurvePoint(step=each.steps, value=each.mean)

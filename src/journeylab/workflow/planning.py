@@ -312,13 +312,7 @@ class WorkflowPlan:
 
     def trials(self, name: str) -> Callable[[Wildcards], list[str]]:
         """Input function: file ``name`` of every trial that the rounds up to this one ask for."""
-
-        def of_round(wildcards: Wildcards) -> list[str]:
-            study, results = wildcards.study, f"{self.folder('results')}/{SEARCH}"
-            taken, _ = self.searches[study].taken(self._round, int(wildcards.round))
-            return [f"{results}/{study}/{folder}/{name}" for folder in taken]
-
-        return of_round
+        return lambda of: self._trials(of.study, name, int(of.round))
 
     def rounds(self, wildcards: Wildcards) -> list[str]:
         """Input function: the records of the rounds before this one."""
@@ -326,13 +320,14 @@ class WorkflowPlan:
 
     def search(self, study: str) -> Callable[[object], list[str]]:
         """Input function: the records of all rounds of a study's search, and all trials."""
+        taken = self.searches[study].taken
+        return lambda _: [*taken(self._round)[1], *self._trials(study, MEASUREMENTS)]
 
-        def made(_: object) -> list[str]:
-            taken, rounds = self.searches[study].taken(self._round)
-            results = f"{self.folder('results')}/{SEARCH}/{study}"
-            return [*rounds, *(f"{results}/{folder}/{MEASUREMENTS}" for folder in taken)]
-
-        return made
+    def _trials(self, study: str, name: str, before: int | None = None) -> list[str]:
+        """File ``name`` of every trial that the rounds up to one, or all of them, ask for."""
+        results = self.folder(f"results/{SEARCH}/{study}")
+        taken, _ = self.searches[study].taken(self._round, before)
+        return [f"{results}/{folder}/{name}" for folder in taken]
 
     def of_covered(self, folder: str, name: str) -> Callable[[object], list[str]]:
         """Input function: file ``name`` of every covered study, below ``folder``."""
