@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from journeylab.records.cost import Cost
-from journeylab.records.looks import SeedRange
 from journeylab.records.plans import Plan
 from journeylab.wording.costs import Outline
 from journeylab.workflow.costs import COSTS, StudyCost, outline, read_costs, record_costs
@@ -199,13 +198,13 @@ def test_jobs_cost_what_reference_runs_did_per_step_or_per_computed_run() -> Non
         for stage in ("train", "compute")
         for seeds in chunks
     }
-    known = outline(plans.items(), StudyCost(seconds=10.0, steps=1000), SeedRange(first=2))
+    known = outline(plans.items(), StudyCost(seconds=10.0, steps=1000), 2)
     assert known.jobs == {"train": 1, "compute": 1}
     assert known.steps == {"train (0, 1)": 200, "train (2, 3)": 200}
     assert (known.cost([*plans, "data/x.parquet"]), known.later_seconds) == (4.0, 2.0)
-    known = outline(plans.items(), StudyCost(seconds=10.0, steps=0), SeedRange(first=2))
+    known = outline(plans.items(), StudyCost(seconds=10.0, steps=0), 2)
     assert (known.cost(plans), known.later_seconds) == (20.0, 10.0)
-    assert outline(plans.items(), None, SeedRange(first=2)).seconds == {}
+    assert outline(plans.items(), None, 2).seconds == {}
 
 
 def write(root: Path, arm: str, device: str, cpu_seconds: float) -> None:

@@ -389,6 +389,10 @@ class Register(Criteria):
         """The claims of all studies by their ids."""
         return {claim.id: claim for study in self.studies.values() for claim in study.claims}
 
+    def claims_of(self, study: str) -> StudyClaims:
+        """The claims of one study; none of a study that has no file."""
+        return self.studies.get(study) or StudyClaims(claims=())
+
     def of(self, study: str) -> Self:
         """The looks, and the claims of one study, if it has any."""
         own = {study: self.studies[study]} if study in self.studies else {}

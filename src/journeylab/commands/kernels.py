@@ -16,7 +16,7 @@ import typer
 
 from journeylab.claims.effects import Cell
 from journeylab.claims.reading import CellValues
-from journeylab.claims.schema import PILOT, StudyClaims
+from journeylab.claims.schema import PILOT
 from journeylab.claims.statistics import Values
 from journeylab.commands.results import CONFIG, current_plan
 from journeylab.config import check_known
@@ -42,7 +42,7 @@ def kernels(
     made = {run: _jobs(run, workflow, plans, numbers) for run in runs}
     for run, jobs in made.items():
         study, _, name = run.partition("/")
-        claims = workflow.register.studies.get(study) or StudyClaims(claims=())
+        claims = workflow.register.claims_of(study)
         found: list[dict[str, Values]] = []
         for environment in ({}, OTHER_KERNELS):
             with tempfile.TemporaryDirectory(prefix="journeylab-") as folder:

@@ -72,7 +72,7 @@ def read_verdicts(root: Path, study: str) -> StudyVerdicts:
 
 def read_rows(root: Path, study: str, register: Register) -> StudyRows:
     """The same with the words of a register."""
-    claims, printed = register.studies.get(study), printed_names(study)
+    claims, printed = register.claims_of(study), printed_names(study)
     return in_words(read_verdicts(root, study), claims, printed.labels, printed.arms)
 
 

@@ -169,7 +169,7 @@ class StudyRows(StudyVerdicts):
 
 def in_words(
     study: StudyVerdicts,
-    claims: StudyClaims | None,
+    claims: StudyClaims,
     labels: Labels = MappingProxyType({}),
     arms: Labels = MappingProxyType({}),
     earlier: Reference | None = None,
@@ -179,7 +179,6 @@ def in_words(
     ``labels`` and ``arms`` are the printed names of variants and arms, ``earlier`` are the outcomes
     of the revision before. Raises UserError for a verdict on a row that is not registered.
     """
-    claims = claims or StudyClaims(claims=())
     names = Names(labels, arms, claims.measures)
     registered = {claim.id: claim for claim in claims.claims}
     known = earlier.claims if earlier else {}
@@ -248,7 +247,7 @@ def in_planned_words(
     register = Register.model_validate(settings["register"])
     earlier = settings["earlier"].get(study.study)
     known = None if earlier is None else Reference.model_validate(earlier)
-    claims = register.studies.get(study.study)
+    claims = register.claims_of(study.study)
     return in_words(study, claims, names.get("labels", {}), names.get("arms", {}), known)
 
 

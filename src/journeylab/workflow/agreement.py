@@ -16,7 +16,7 @@ from journeylab.chunks.tables import joined
 from journeylab.claims.effects import Cell, cells
 from journeylab.claims.judging import judge
 from journeylab.claims.reading import CellValues
-from journeylab.claims.schema import Register, StudyClaims
+from journeylab.claims.schema import Register
 from journeylab.claims.shifts import Scale, Shift, Shifted, favoured_side, measured_scale
 from journeylab.claims.statistics import Values
 from journeylab.records.processor import StudyKernels, this_processor
@@ -140,7 +140,7 @@ class Comparer:
         self, unit: Unit, recorded: Result, again: Result
     ) -> tuple[Shifted | None, list[str]]:
         """The paired differences of what the register reads, and the measures without a scale."""
-        claims = self._claims(unit.study)
+        claims = self.register.claims_of(unit.study)
         seeds = [each.seed for each in recorded.run.seeds if unit.seed in (None, each.seed)]
         values = [CellValues(each.tables[0], claims.measures) for each in (recorded, again)]
         shifts, unscaled = {}, []
@@ -161,7 +161,7 @@ class Comparer:
             metrics = set(read_recorded(unit.evidence).tables[0]["metric"])
             self._known_scales[unit.folder] = {
                 name: measured_scale(self.kernels, measures, unit.study, name)
-                for name, measure in self._claims(unit.study).measures.items()
+                for name, measure in self.register.claims_of(unit.study).measures.items()
                 if measure.metric in metrics
             }
         return self._known_scales[unit.folder]
@@ -174,9 +174,6 @@ class Comparer:
         own &= table["seed"].isin(rerun_seeds) if rerun_seeds else True
         replaced = joined([table[~own], again.tables[0]])
         return differences(words, self._words(unit.study, replaced))
-
-    def _claims(self, study: str) -> StudyClaims:
-        return self.register.studies.get(study) or StudyClaims(claims=())
 
     def _words(self, study: str, table: pd.DataFrame) -> dict[str, Value]:
         plan = self.plans[f"{study}/judge.json"]
@@ -197,7 +194,7 @@ class Comparer:
 
         The effect is the median over the seeds of a term.
         """
-        claims, (table, _) = self._claims(study), self._study(study)
+        claims, (table, _) = self.register.claims_of(study), self._study(study)
         seeds = self.plans[f"{study}/judge.json"].seeds or ()
         cell_values = CellValues(table, claims.measures)
         for claim in claims.claims:

@@ -7,7 +7,6 @@ from pathlib import Path
 from journeylab.config import Frozen, RunSettings, UserError, build
 from journeylab.records.files import read_json, write_json
 from journeylab.records.live import training_steps
-from journeylab.records.looks import SeedRange
 from journeylab.records.plans import Plan
 from journeylab.records.runs import find_runs, read_host, read_run
 from journeylab.records.stages import STAGES
@@ -78,16 +77,17 @@ def expected_seconds(
     return cost.seconds * sum(sizes) / len(runs)
 
 
-def outline(plans: Iterable[tuple[str, Plan]], cost: StudyCost | None, seeds: SeedRange) -> Outline:
+def outline(plans: Iterable[tuple[str, Plan]], cost: StudyCost | None, beyond: float) -> Outline:
     """The jobs of a study and their expected cost; ``plans`` are all plans by their paths.
 
-    Which jobs of later looks run depends on the claims that are open after the looks before.
+    Which jobs of later looks, whose seeds reach ``beyond``, run depends on the claims that are open
+    after the looks before.
     """
     known = dict(plans)
     later = {
         path
         for path, plan in known.items()
-        if "seeds" in STAGES[plan.stage].wildcards and plan.seeds and plan.seeds[-1] >= seeds.first
+        if "seeds" in STAGES[plan.stage].wildcards and plan.seeds and plan.seeds[-1] >= beyond
     }
     steps = {
         path: training_steps(plan.settings, len(plan.seeds or ()))

@@ -38,7 +38,6 @@ from journeylab.config import (
 from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import MEASUREMENTS, read_json
 from journeylab.records.git import why_git_fails
-from journeylab.records.looks import SeedRange
 from journeylab.records.plans import HISTORY, REGISTER, Plan
 from journeylab.records.round import ROUND
 from journeylab.records.runs import (
@@ -485,7 +484,7 @@ class WorkflowPlan:
             study: outline(
                 ((self.folder(f"plans/{name}"), plan) for name, plan in self._made(study)),
                 self.costs.get(search_of(study) or study),
-                SeedRange(first=10**9) if search_of(study) else self.seeds(study).first,
+                math.inf if search_of(study) else self.seeds(study).first.first,
             )
             for study in studies
         }

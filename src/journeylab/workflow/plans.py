@@ -51,8 +51,7 @@ def list_jobs(
 
     Only runs that primary claims read can go on after the first look.
     """
-    claims = register.studies.get(study)
-    named = named_runs(claims) if claims else ()
+    named = named_runs(register.claims_of(study))
     chunks = seeds.chunks(settings.chunk)
     first = seeds.first.select(chunks)
     for run in runs_of(study, settings):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from journeylab.claims.looks import schedule, why_unjudged
-from journeylab.claims.schema import PILOT, Register, StudyClaims
+from journeylab.claims.schema import PILOT, Register
 from journeylab.config import Config, UserError, build, chunks
 from journeylab.records.files import read_json
 from journeylab.records.looks import LookRecord, SeedRange, seeds_taken
@@ -74,7 +74,7 @@ def study_seeds(
     Where the configuration names no number, registered seeds go to the last look, and other seeds
     to the first. There are no more than `most`.
     """
-    claims = register.studies.get(study) or StudyClaims(claims=())
+    claims = register.claims_of(study)
     plan = schedule(register, claims)
     first = config.seeds_from
     if first is None:
