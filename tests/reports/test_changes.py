@@ -3,15 +3,15 @@
 import pytest
 
 from journeylab.claims.reference import reference_of
-from journeylab.records.files import read_json, write_folder, write_json
-from journeylab.records.round import (
+from journeylab.claims.round import (
     ChangedPassage,
-    NewAmendment,
     ReviewRound,
     StudyThen,
     drawn_figures,
     record_figures,
 )
+from journeylab.claims.schema import Amendment
+from journeylab.records.files import read_json, write_folder, write_json
 from journeylab.reports.response.forms import plain_text, write_latex
 
 from .test_report import all_text
@@ -76,7 +76,7 @@ def test_an_effect_that_is_printed_alike_has_not_moved(evidence):
 
 
 def test_every_cause_is_named(evidence):
-    amendment = NewAmendment(date="2026-10-02", rows=("exp7.2",), reason="The margin was too wide.")
+    amendment = Amendment(date="2026-10-02", rows=("exp7.2",), reason="The margin was too wide.")
     review = reviewed(
         evidence,
         outcomes={"exp7.2": {"verdict": "supported"}},
@@ -137,7 +137,7 @@ def test_a_blind_response_names_no_commit(evidence):
 @pytest.mark.parametrize("form", ["pdf", "latex", "text"])
 def test_every_form_of_the_response_has_the_section_and_the_page(evidence, tmp_path, form):
     passages = {"union": ChangedPassage(text="Section 2 “Results”, page 3, line 41")}
-    amendment = NewAmendment(date="2026-10-02", rows=("exp7.2",), reason="50 % & $x_1$ of it.")
+    amendment = Amendment(date="2026-10-02", rows=("exp7.2",), reason="50 % & $x_1$ of it.")
     changed = {"exp7.2": {"verdict": "supported", "effect": 0.4}}
     review = reviewed(evidence, outcomes=changed, amendments=(amendment,), passages=passages)
     content = described(evidence, review)

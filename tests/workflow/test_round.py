@@ -10,8 +10,8 @@ from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
 
 from journeylab.claims.register import read_register
+from journeylab.claims.round import StudyThen
 from journeylab.config import UserError
-from journeylab.records.round import StudyThen
 from journeylab.workflow.passages import find_passages
 from journeylab.workflow.round import ReviewedVersion, find_reviewed
 

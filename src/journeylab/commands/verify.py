@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from journeylab.claims.reference import record_references, verify_results
+from journeylab.claims.round import record_figures
 from journeylab.commands.results import REFERENCES, end
-from journeylab.records.round import record_figures
 from journeylab.workflow.costs import record_costs
 
 

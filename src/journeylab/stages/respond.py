@@ -1,9 +1,9 @@
 """Answer the reviewers' points with the verdicts of all studies."""
 
 from journeylab.claims.response import Response, rows_of, unasked
+from journeylab.claims.round import read_round
 from journeylab.claims.schema import Register
 from journeylab.records.files import sha256, write_atomic, write_folder, write_json
-from journeylab.records.round import read_round
 from journeylab.reports.response.describe import describe_response, figure_files
 from journeylab.reports.response.forms import plain_text, write_archive, write_latex
 from journeylab.reports.typeset import compile_pdf

@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from journeylab.claims.round import ChangedPassage
 from journeylab.config import meant
-from journeylab.records.round import ChangedPassage
 
 MANUSCRIPT, TYPESET = Path("paper"), Path("build/paper/paper.aux")
 """The sources of the manuscript, and what LaTeX wrote when `make paper` typeset it."""

@@ -25,6 +25,7 @@ from journeylab.claims.registration import (
     registrations,
 )
 from journeylab.claims.response import read_response
+from journeylab.claims.round import ROUND
 from journeylab.claims.schema import LOOKS, Register, named_runs
 from journeylab.claims.theorems import read_theorems
 from journeylab.config import (
@@ -39,7 +40,6 @@ from journeylab.records.evidence import RunEvidence
 from journeylab.records.files import MEASUREMENTS, read_json
 from journeylab.records.git import why_git_fails
 from journeylab.records.plans import HISTORY, REGISTER, Plan
-from journeylab.records.round import ROUND
 from journeylab.records.runs import (
     HOST,
     GitState,

@@ -10,11 +10,11 @@ from journeylab.claims.hashes import row_hashes
 from journeylab.claims.reference import Reference
 from journeylab.claims.registration import History
 from journeylab.claims.response import Response
+from journeylab.claims.round import FIGURES, FigureHashes, ReviewRound, StudyThen
 from journeylab.claims.schema import Register
 from journeylab.config import UserError, build, parse_yaml
 from journeylab.records.fingerprint import PROJECT_STUDIES, hash_module, hash_source
 from journeylab.records.git import ask_git
-from journeylab.records.round import FIGURES, FigureHashes, NewAmendment, ReviewRound, StudyThen
 from journeylab.workflow.passages import MANUSCRIPT, TYPESET, find_passages
 
 _NUMBERS: tuple[str, ...] = ("generate", "train", "compute", "measure", "judge")
@@ -91,11 +91,7 @@ class ReviewedVersion:
         return known | {
             "seeds_from": then.seeds_from,
             "seeds_from_now": now.seeds_from,
-            "amendments": [
-                NewAmendment(date=str(each.date), rows=each.rows, reason=each.reason)
-                for each in now.amendments
-                if each not in then.amendments
-            ],
+            "amendments": [each for each in now.amendments if each not in then.amendments],
             "changed": [row for row in both if hashes[row][0] != current[row][0]],
             "reworded": [row for row in both if hashes[row][1] != current[row][1]],
         }

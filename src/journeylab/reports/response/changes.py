@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from journeylab.records.round import ReviewRound, StudyThen, drawn_figures
+from journeylab.claims.round import ReviewRound, StudyThen, drawn_figures
 from journeylab.records.verdicts import Outcome
 from journeylab.reports.summary import JudgedStudy
 from journeylab.wording.rows import Row

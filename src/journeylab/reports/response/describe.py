@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from journeylab.claims.response import ReviewPoint
+from journeylab.claims.round import ReviewRound
 from journeylab.config import UserError
-from journeylab.records.round import ReviewRound
 from journeylab.reports.answers import STALE, differing
 from journeylab.reports.forest import WIDTH, strip
 from journeylab.reports.numbers import fill, print_all

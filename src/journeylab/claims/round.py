@@ -6,6 +6,7 @@ No stage asks git, so the response to the reviewers reads this from a file.
 from collections.abc import Mapping
 from pathlib import Path
 
+from journeylab.claims.schema import Amendment
 from journeylab.config import Frozen, UserError, build
 from journeylab.records.files import MANIFEST, read_json, write_json
 from journeylab.records.verdicts import Outcome
@@ -16,18 +17,11 @@ FIGURES = "figures.json"
 """In the folder of references: the checksums of all figures, if it keeps them."""
 
 
-class NewAmendment(Frozen):
-    """An entry of ``amendments`` that the reviewed version did not have."""
-
-    date: str
-    rows: tuple[str, ...]
-    reason: str
-
-
 class StudyThen(Frozen):
     """A study in the reviewed version, and what was changed since.
 
     ``claims`` are its outcomes at ``revision``, with ``seeds`` seeds; None if it had none.
+    ``amendments`` are those of today that it did not have.
     ``changed`` are the rows of which something changed that decides their verdicts, ``reworded``
     those with another text. ``code`` are the modules that decide its numbers, ``drawing`` those
     that draw them. ``settings`` are changed keys of its section in ``config.yaml``. ``evidence``
@@ -40,7 +34,7 @@ class StudyThen(Frozen):
     seeds: int = 0
     seeds_from: int = 0
     seeds_from_now: int = 0
-    amendments: tuple[NewAmendment, ...] = ()
+    amendments: tuple[Amendment, ...] = ()
     changed: tuple[str, ...] = ()
     reworded: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
