@@ -30,13 +30,13 @@ def explain(
     name = claim if claim.startswith("exp") else f"exp{claim}"
     check_known(name, register.by_id, f"{claim!r} is not in the register")
     study = name.partition(".")[0]
+    theorems = read_theorems(results.CLAIMS)
     recorded = None
     if not output_path(root, "judge", study=study).exists():
-        recorded = results.reference_rows(study, register)
-    verdicts = recorded or results.read_rows(root, study, register)
-    records = [] if recorded else list(results.judged_records(root, verdicts))
-    states = {} if recorded else results.current_registrations(root, study, register, records)
-    verdicts = verdicts.completed(states, read_theorems(results.CLAIMS))
+        recorded = results.reference_rows(study, register, theorems)
+    verdicts, records = (
+        (recorded, []) if recorded else results.judged_rows(root, study, register, theorems)
+    )
     row = next((row for row in verdicts.verdicts if row.id == name), None)
     if row is None:
         raise UserError(f"{name} has no verdict yet; `make {study}` judges it")

@@ -13,13 +13,14 @@ from journeylab.claims.reference import read_reference
 from journeylab.claims.register import read_register
 from journeylab.claims.registration import read_history, registrations
 from journeylab.claims.schema import APART, Register
+from journeylab.claims.theorems import Theorems
 from journeylab.config import UserError, build, read_yaml
 from journeylab.records.files import read_json
 from journeylab.records.plans import HISTORY
 from journeylab.records.repair import settings_of
 from journeylab.records.runs import RunHost, RunRecord, find_runs, read_host, read_run
 from journeylab.records.stages import output_path
-from journeylab.records.verdicts import Registration, StudyVerdicts
+from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.answers import print_answer, read_answer
 from journeylab.wording.rows import StudyRows, in_words, recorded_rows
 from journeylab.workflow.planning import WorkflowPlan
@@ -70,20 +71,29 @@ def read_verdicts(root: Path, study: str) -> StudyVerdicts:
     return build(StudyVerdicts, read_json(path), str(path))
 
 
-def read_rows(root: Path, study: str, register: Register) -> StudyRows:
-    """The same with the words of a register."""
+def judged_rows(
+    root: Path, study: str, register: Register, theorems: Theorems
+) -> tuple[StudyRows, list[tuple[Path, RunRecord, RunHost]]]:
+    """The verdicts of a study in words, with their registrations as its finished runs show them.
+
+    And folder, record and host record of these runs.
+    """
     claims, printed = register.claims_of(study), printed_names(study)
-    return in_words(read_verdicts(root, study), claims, printed.labels, printed.arms)
+    rows = in_words(read_verdicts(root, study), claims, printed.labels, printed.arms)
+    records = list(judged_records(root, rows))
+    history = read_history(root / "plans" / study / HISTORY)
+    runs = [(run, host) for _, run, host in records]
+    return rows.completed(registrations(register, study, runs, history), theorems), records
 
 
-def reference_rows(study: str, register: Register) -> StudyRows | None:
-    """The same of a reference; None without one of the register's revision."""
+def reference_rows(study: str, register: Register, theorems: Theorems) -> StudyRows | None:
+    """The outcomes of a reference in words; None without one of the register's revision."""
     path, claims = REFERENCES / f"{study}.json", register.studies[study]
     known = read_reference(path) if path.exists() else None
     if known is None or known.revision != claims.revision:
         return None
     printed = printed_names(study)
-    return recorded_rows(known, claims, printed.labels, printed.arms)
+    return recorded_rows(known, claims, printed.labels, printed.arms).completed({}, theorems)
 
 
 def answer_text(rows: StudyRows) -> str:
@@ -114,18 +124,6 @@ def judged_records(
         run = read_run(folder)
         if not run.seeds or any(each.seed in seeds for each in run.seeds):
             yield folder, run, read_host(folder)
-
-
-def current_registrations(
-    root: Path,
-    study: str,
-    register: Register,
-    records: Iterable[tuple[Path, RunRecord, RunHost]],
-) -> dict[str, Registration]:
-    """The registration of every row of a study, as its finished runs show it."""
-    pairs = [(run, host) for _, run, host in records]
-    history = read_history(root / "plans" / study / HISTORY)
-    return registrations(register, study, pairs, history)
 
 
 def current_register() -> Register:

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from journeylab.catalogue import printed_names
-from journeylab.claims.schema import Register
-from journeylab.claims.theorems import Theorems, read_theorems
+from journeylab.claims.theorems import read_theorems
 from journeylab.commands import results
 from journeylab.config import UserError
 from journeylab.reports.numbers import UNJUDGED
@@ -30,20 +29,19 @@ def status(
     """Show the answer of every study, and count its verdicts by theorem."""
     register = results.current_register()
     theorems = read_theorems(results.CLAIMS)
-    known = [] if reference else list(_of_results(root, register, theorems))
-    recorded = not known
-    if not known:
-        rows_of = (results.reference_rows(study, register) for study in register.studies)
-        known = [rows.completed({}, theorems) for rows in rows_of if rows]
+    found = [] if reference else results.judged_studies(root)
+    known = [results.judged_rows(root, study, register, theorems)[0] for study in found]
+    if not found:
+        rows_of = (results.reference_rows(study, register, theorems) for study in register.studies)
+        known = [rows for rows in rows_of if rows]
         if not reference:
             typer.echo(results.RECORDED, err=True)
     if not known:
         raise UserError(
             f"{results.REFERENCES}: no verdicts of this register; `make all` makes them"
         )
-    judged = {of["study"]: of for of in _studies(known)}
-    names = register.studies if recorded else judged
-    studies = [judged.get(study) or _study(study, f"{capital(UNJUDGED)}.", []) for study in names]
+    judged = {rows.study: rows for rows in known}
+    studies = [_study(study, judged.get(study)) for study in found or register.studies]
     if json:
         results.print_json("status", studies=studies, theorems=_counted(known))
         return
@@ -69,17 +67,12 @@ def _answers(studies: list[dict[str, Any]], *, markdown: bool) -> Iterator[str]:
         yield from textwrap.wrap(of["answer"], 96, initial_indent="    ", subsequent_indent="    ")
 
 
-def _study(study: str, answer: str, claims: list[dict[str, str]]) -> dict[str, Any]:
+def _study(study: str, rows: StudyRows | None) -> dict[str, Any]:
     """A study as ``--json`` prints it; one without a reference of its revision has no claims."""
     named = printed_names(study).model_dump(include={"title", "question"})
+    answer = results.answer_text(rows) if rows else f"{capital(UNJUDGED)}."
+    claims = [{"id": row.id, "outcome": row.outcome} for row in rows.judged] if rows else []
     return {"study": study, **named, "answer": answer, "claims": claims}
-
-
-def _studies(known: list[StudyRows]) -> Iterator[dict[str, Any]]:
-    """Every study with results."""
-    for rows in known:
-        claims = [{"id": row.id, "outcome": row.outcome} for row in rows.judged]
-        yield _study(rows.study, results.answer_text(rows), claims)
 
 
 def _counted(known: list[StudyRows]) -> list[dict[str, Any]]:
@@ -106,15 +99,6 @@ def _theorems(known: list[StudyRows], *, markdown: bool) -> Iterator[str]:
     if checks := checks_text([row for rows in known for row in rows.checks]):
         yield ""
         yield checks
-
-
-def _of_results(root: Path, register: Register, theorems: Theorems) -> Iterator[StudyRows]:
-    """The rows of all results, with their registrations."""
-    for study in results.judged_studies(root):
-        verdicts = results.read_rows(root, study, register)
-        records = results.judged_records(root, verdicts)
-        registered = results.current_registrations(root, study, register, records)
-        yield verdicts.completed(registered, theorems)
 
 
 def _counts(cell: tuple[tuple[str, int], ...]) -> str:
