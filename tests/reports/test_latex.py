@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from journeylab.config import UserError
 from journeylab.plotting import Table
 from journeylab.reports.latex import escape, latex_macros, latex_table
+from journeylab.reports.tables import printed_table
 
 PROJECT = Path(__file__).parents[2]
 SPECIAL = "\\{}$&#%_^~"
@@ -77,7 +78,9 @@ def test_tables_have_escaped_cells_and_text_that_wraps():
         "a text of several words",
         "a still longer text of several words",
     )
-    text = latex_table(Table(frame, ("n% of all",), {}, "50 % of it", "A note."), "tab:t")
+    text = latex_table(
+        printed_table(Table(frame, ("n% of all",), {}, "50 % of it", "A note.")), "tab:t"
+    )
     assert r"{tab:t}%" in text
     assert r"{50 \% of it}%" in text
     assert r"{A note.}%" in text

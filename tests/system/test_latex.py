@@ -16,6 +16,7 @@ from journeylab.plotting import Table
 from journeylab.records.files import read_json, write_folder
 from journeylab.reports.draw import draw_results
 from journeylab.reports.latex import STYLE, latex_macros, latex_table
+from journeylab.reports.tables import printed_table
 from journeylab.studies.exp5_ssm_bridge import figures
 
 from ..made import git
@@ -166,9 +167,8 @@ def test_any_text_in_a_cell_compiles(tmp_path):
     mixed = ["".join(rng.permutation(characters)[:12]) for _ in range(40)]
     words = ["[x]", "--", "\\\\", "\\end{table}", "%", "a\n\nb", "`` ''", "_^", "~", "\\input{x}"]
     frame = pd.DataFrame({"& head": mixed + words})
-    (tmp_path / "t.tex").write_text(
-        latex_table(Table(frame, (), {}, "".join(words), "".join(words)), "tab:t"), encoding="ascii"
-    )
+    table = printed_table(Table(frame, (), {}, "".join(words), "".join(words)))
+    (tmp_path / "t.tex").write_text(latex_table(table, "tab:t"), encoding="ascii")
     every = {f"x.{i}": character for i, character in enumerate(characters)}
     (tmp_path / "n.tex").write_text(latex_macros(every), encoding="ascii")
     uses = "\n".join(rf"\result{{{key}}}" for key in every)
@@ -199,7 +199,7 @@ def test_every_table_fits_in_every_class(tmp_path, kind, engine):
     for i, (stem, table) in enumerate(tables.items()):
         frame = table.frame.map(lambda cell, i=i: cell.replace("r", f"{i}r", 1))
         (tmp_path / "exp1/tables").mkdir(parents=True, exist_ok=True)
-        text = latex_table(replace(table, frame=frame), f"tab:exp1-{stem}")
+        text = latex_table(printed_table(replace(table, frame=frame)), f"tab:exp1-{stem}")
         (tmp_path / f"exp1/tables/{stem}.tex").write_text(text, encoding="ascii")
         text = rf"\resulttable{{exp1/{stem}}}"
         frame = rf"\begin{{frame}}[allowframebreaks]{{A}}{text}\end{{frame}}"

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from journeylab.catalogue import resolve
 from journeylab.plotting.results import Table
 from journeylab.reports.latex import escape, latex_table
+from journeylab.reports.tables import printed_table
 
 from ..made import pdf_text
 from ..system.test_latex import PDFLATEX, compile_latex, typeset
@@ -213,8 +214,9 @@ def test_texts_are_only_texts_in_pdf_html_and_latex(project: Copy, tally: Tally)
 def test_hostile_cells_compile_as_text(tmp_path: Path, tally: Tally) -> None:
     frame = pd.DataFrame({"a": PAYLOADS, "b": list(reversed(PAYLOADS))}).astype(str)
     for first in range(0, len(frame), 20):
-        table = latex_table(Table(frame[first : first + 20], (), {}, "c", "caption"), "tab:t")
-        (tmp_path / "t.tex").write_text(table, encoding="ascii")
+        table = Table(frame[first : first + 20], (), {}, "c", "caption")
+        text = latex_table(printed_table(table), "tab:t")
+        (tmp_path / "t.tex").write_text(text, encoding="ascii")
         done = compile_latex(tmp_path, r"\input{t}")
         assert done.returncode == 0, done.stdout[-2000:]
     assert not list(tmp_path.rglob("trap"))

@@ -90,9 +90,10 @@ def draw_results(
     if fair := fairness(results.runs, names):
         tables["fairness"] = fair
     for name, table in tables.items():
-        text = latex_table(table, f"tab:{results.study}-{name}")
+        printed = printed_table(table)
+        text = latex_table(printed, f"tab:{results.study}-{name}")
         (folder / "tables" / f"{name}.tex").write_text(text, encoding="ascii")
-        write_json(folder / "tables" / f"{name}.json", printed_table(table))
+        write_json(folder / "tables" / f"{name}.json", printed)
     content = {
         "title": results.names.title,
         "question": results.names.question,

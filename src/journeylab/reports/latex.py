@@ -7,11 +7,11 @@ import unicodedata
 from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 from matplotlib._mathtext_data import tex2uni
 
 from journeylab.config import UserError
-from journeylab.plotting.results import Table
 from journeylab.wording.typography import Number, plain
 
 _SPECIAL = {sign: rf"\{sign}" for sign in "{}$&#%_"}
@@ -120,35 +120,36 @@ def escape(text: str) -> str:
     return "".join(map(_escape_character, _CHARACTER.findall(text)))
 
 
-def latex_table(table: Table, label: str) -> str:
+def latex_table(table: Mapping[str, Any], label: str) -> str:
     r"""A call of ``\resultrows`` of journeylab.sty, which makes the table fit; all text escaped.
 
-    Text longer than a word wraps: its column may not be narrower than its longest word, and gets a
-    share of what other columns leave.
+    The table is as :func:`~journeylab.reports.tables.printed_table` gives it. Text longer than a
+    word wraps: its column may not be narrower than its longest word, and gets a share of what other
+    columns leave.
     """
     heads: list[str] = []
     columns: list[str] = []
     wrapped: dict[int, tuple[int, float]] = {}
-    for head, cells in table.frame.astype(str).items():
+    for i, column in enumerate(table["columns"]):
+        head, side = column["head"], "r" if column["numeric"] else "l"
+        cells = [row[i] for row in table["rows"]]
         longest = max(map(len, cells), default=0)
-        words = " ".join([str(head), *cells])
-        word = max(map(len, _WORD.findall(words)), default=1)
-        if longest > max(20 if head in table.numeric else 12, word):
-            wrapped[len(columns)] = (word + 1, math.sqrt(longest - word))
-            heads.append(escape(str(head)))
+        word = max(map(len, _WORD.findall(" ".join([head, *cells]))), default=1)
+        if longest > max(20 if column["numeric"] else 12, word):
+            wrapped[i] = (word + 1, math.sqrt(longest - word))
+            heads.append(escape(head))
         else:
-            lines = textwrap.wrap(str(head), max(longest, word), break_on_hyphens=False)
-            side = "r" if head in table.numeric else "l"
+            lines = textwrap.wrap(head, max(longest, word), break_on_hyphens=False)
             stacked = r"\\".join(map(escape, lines))
             heads.append(rf"\shortstack[{side}]{{{stacked}}}" if len(lines) > 1 else stacked)
-        columns.append("r" if head in table.numeric else "l")
+        columns.append(side)
     total = sum(root for _, root in wrapped.values())
     for i, (least, root) in wrapped.items():
         columns[i] = f"J{{{least}}}{{{root / total:.3f}}}"
     stretch = total * max((root for _, root in wrapped.values()), default=0)
-    rows = [[escape(str(cell)) for cell in row] for row in table.frame.itertuples(index=False)]
-    given = [label, escape(table.caption), escape(table.notes), "".join(columns), f"{stretch:.0f}"]
-    lines = [rf"\resultrow{{{' & '.join(row)}}}" for row in rows]
+    caption, notes = escape(table["caption"]), escape(table["notes"])
+    lines = [rf"\resultrow{{{' & '.join(map(escape, row))}}}" for row in table["rows"]]
+    given = [label, caption, notes, "".join(columns), f"{stretch:.0f}"]
     arguments = [*given, " & ".join(heads), "%\n" + "%\n".join(lines)]
     return (
         "% Written by journeylab; changes will be overwritten.\n\\resultrows"

@@ -16,6 +16,7 @@ from journeylab.records.files import write_atomic
 from journeylab.reports.latex import STYLE, escape, latex_macros, latex_table
 from journeylab.reports.response.describe import figure_files
 from journeylab.reports.summary import JudgedStudy
+from journeylab.reports.tables import printed_table
 from journeylab.wording.verdicts import count
 
 _INDEXED = re.compile(r"(?<![^\s(‖·/∂])([A-Za-z]|\d+)([_^])(\([^()]*\)|[±−]?[A-Za-z0-9]+)")
@@ -58,7 +59,7 @@ def _rendered(values: Mapping[str, Any]) -> str:
     return environment.from_string(source.read_text(encoding="utf-8")).render(_escaped(values))
 
 
-def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
+def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     glance = described["glance"]
     frame = pd.DataFrame(
         [
@@ -74,7 +75,8 @@ def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
         ],
         columns=[*glance["head"][:-1], "Studies"],
     )
-    yield "glance", Table(frame, (), {}, "The theorems at a glance.", glance["notes"])
+    caption = "The theorems at a glance."
+    yield "glance", printed_table(Table(frame, caption=caption, notes=glance["notes"]))
     for study in described["round"]["studies"] if described["round"] else ():
         if study["rows"]:
             frame = pd.DataFrame(
@@ -87,12 +89,8 @@ def _latex_tables(described: Mapping[str, Any]) -> Iterator[tuple[str, Table]]:
                 for row in study["rows"]
             )
             caption = f"What moved in {study['study']}."
-            yield f"moved-{study['study']}", Table(frame, caption=caption)
-    runs = described["runs"]
-    heads = [column["head"] for column in runs["columns"]]
-    numeric = tuple(column["head"] for column in runs["columns"] if column["numeric"])
-    frame = pd.DataFrame(runs["rows"], columns=heads)
-    yield "runs", Table(frame, numeric, {}, runs["caption"], runs["notes"])
+            yield f"moved-{study['study']}", printed_table(Table(frame, caption=caption))
+    yield "runs", described["runs"]
 
 
 def _escaped(value: Any) -> Any:
