@@ -24,6 +24,7 @@ from journeylab.records.runs import (
     describe_run,
 )
 from journeylab.records.verdicts import Point, Registration
+from journeylab.reports.answers import Answer, print_answer
 from journeylab.reports.draw import draw_results
 from journeylab.reports.numbers import study_numbers
 from journeylab.reports.summary import JudgedStudy
@@ -228,6 +229,24 @@ def write_trained_content(folder: Path, verdicts: StudyRows) -> None:
         write_json(partial / "content.json", content)
 
 
+def as_judged(
+    verdicts: StudyRows,
+    folder: Path,
+    records: Sequence[tuple[RunRecord, RunHost]],
+    answer: Answer | None = None,
+) -> JudgedStudy:
+    """A study from its verdicts, its drawn folder and its runs."""
+    return JudgedStudy(
+        verdicts=verdicts,
+        folder=folder,
+        content=read_json(folder / "content.json"),
+        numbers=read_json(folder / "numbers.json"),
+        records=records,
+        register="fedcba9876543210",
+        answer=print_answer(answer, verdicts),
+    )
+
+
 CITED = sorted(cited(catalogue.prose("exp5")))
 
 
@@ -324,13 +343,5 @@ def evidence(
         ids = [row.id for row in verdicts.verdicts]
         registered = dict.fromkeys(ids, Registration(exploratory=False))
         registered["exp7.4"] = Registration(exploratory=True, remark=WHY)
-        study = JudgedStudy(
-            verdicts=verdicts.completed(registered, THEOREMS),
-            folder=path,
-            content=read_json(path / "content.json"),
-            numbers=read_json(path / "numbers.json"),
-            records=ran,
-            register="fedcba9876543210",
-        )
-        judged.append(study)
+        judged.append(as_judged(verdicts.completed(registered, THEOREMS), path, ran))
     return judged

@@ -33,6 +33,7 @@ from .conftest import (
     CITED,
     PROSE,
     WHY,
+    as_judged,
     sequential_verdicts,
     trained_verdicts,
     with_rows,
@@ -47,7 +48,7 @@ EXP5_PROSE = catalogue.prose("exp5")
 
 def typeset(verdicts, content, records, folder):
     """A report of exp7 as data, and its PDF."""
-    report = describe(verdicts, {}, content, records, plan_key=KEY)
+    report = describe(as_judged(verdicts, content, records), {}, plan_key=KEY)
     compile_report(report, content, PROSE, folder / "exp7.pdf")
     return report, folder / "exp7.pdf"
 
@@ -62,7 +63,7 @@ def exp5_report(computed, once_records):
     """The report of exp5 as data; made again for every test."""
     results, folder = computed
     settings = results.settings.model_dump(mode="json")
-    return describe(results.verdicts, settings, folder, once_records, plan_key=KEY)
+    return describe(as_judged(results.verdicts, folder, once_records), settings, plan_key=KEY)
 
 
 def text_of(path, layout):
@@ -204,7 +205,7 @@ def test_an_amended_study_prints_changes_citations_and_earlier_results(trained, 
     assert "Revision 1 (as 7.9): supported" in text
     assert "Document: section 4: native rows transfer" in text
     assert "New in revision 2" in text
-    plain_report = describe(verdicts, {}, content, records, plan_key=KEY)
+    plain_report = describe(as_judged(verdicts, content, records), {}, plan_key=KEY)
     assert not any(printed["before"] for printed in plain_report["verdicts"])
 
 
@@ -214,7 +215,7 @@ def test_the_method_names_its_intervals_and_why_nothing_is_judged(trained, recor
 
     def judging(*rows, **more):
         study = verdicts.model_copy(update={"verdicts": rows, **more})
-        return describe(study, {}, content, records, plan_key=KEY)["judging"]
+        return describe(as_judged(study, content, records), {}, plan_key=KEY)["judging"]
 
     median = verdicts.verdicts[1]
     solves = median.model_copy(
@@ -235,7 +236,7 @@ def test_the_method_names_its_intervals_and_why_nothing_is_judged(trained, recor
 
 def test_columns_of_claims_have_one_format(trained, exp5_report, records):
     verdicts, content = trained
-    report = describe(verdicts, {}, content, records, plan_key=KEY)
+    report = describe(as_judged(verdicts, content, records), {}, plan_key=KEY)
     printed = [row["effect"] for row in report["verdicts"]]
     printed += [part["effect"] for row in report["verdicts"] for part in row["parts"]]
     assert len({len(text.partition(".")[2]) for text in printed}) == 1
@@ -298,7 +299,7 @@ def test_a_theorem_that_goes_on_repeats_its_head_and_no_row_stands_alone(
     trained, records, tmp_path
 ):
     verdicts, content = trained
-    report = describe(verdicts, {}, content, records, plan_key=KEY)
+    report = describe(as_judged(verdicts, content, records), {}, plan_key=KEY)
     [theorem, *_] = report["first_page"]["theorems"]
 
     def shown(rows):
@@ -444,7 +445,7 @@ def test_restored_runs_name_the_commit_and_processor_of_their_evidence(trained, 
     ]
 
     def restored(runs, **more):
-        report = describe(verdicts, {}, content, runs, plan_key=KEY, **more)
+        report = describe(as_judged(verdicts, content, runs), {}, plan_key=KEY, **more)
         return report["provenance"]["restored"]
 
     expected = f"1 of {len(records)} runs, from evidence of commit {commit}, processor A processor"

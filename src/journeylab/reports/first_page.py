@@ -2,11 +2,10 @@
 
 import re
 import string
-from collections.abc import Mapping
 from typing import Any
 
-from journeylab.reports.answers import PrintedAnswer
 from journeylab.reports.forest import WIDTH, strip
+from journeylab.reports.summary import JudgedStudy
 from journeylab.wording.numbers import value_text
 from journeylab.wording.rows import DECIDED, Row, StudyRows
 from journeylab.wording.verdicts import (
@@ -21,38 +20,28 @@ from journeylab.wording.verdicts import (
 _SENTENCE_END = re.compile(r"(?<=[\w)”%])\.(?= [^a-z])")
 
 
-def first_page(
-    study: StudyRows,
-    drawn: Mapping[str, Any],
-    answer: PrintedAnswer,
-    *,
-    failed: int,
-    trained: int,
-) -> dict[str, Any]:
-    """Everything that the first page prints; ``drawn`` is the study's content.json.
-
-    ``failed`` of ``trained`` seeds have no result.
-    """
-    texts, marks = row_marks(study)
-    figures = drawn["figures"]
+def first_page(study: JudgedStudy) -> dict[str, Any]:
+    """Everything that the first page prints."""
+    rows, figures = study.verdicts, study.content["figures"]
+    printed_notes, marks = row_marks(rows)
     return {
-        "question": drawn["question"],
-        "answer": answer._asdict(),
-        "certainty": certainty(study, failed=failed, trained=trained),
+        "question": study.content["question"],
+        "answer": study.answer._asdict(),
+        "certainty": certainty(rows, failed=study.failed, trained=len(study.outcomes)),
         "figure": {"name": figures[0]["name"], "caption": first_sentence(figures[0]["caption"])}
         if figures
         else None,
         "width": WIDTH,
         "theorems": [
-            rows[0].about._asdict()
+            about[0].about._asdict()
             | {
-                "label": label if rows[0].known_theorem else "",
-                "rows": [front_row(row, marks[row.id]) for row in rows],
+                "label": label if about[0].known_theorem else "",
+                "rows": [front_row(row, marks[row.id]) for row in about],
             }
-            for label, rows in grouped((row.theorem, row) for row in study.judged).items()
+            for label, about in grouped((row.theorem, row) for row in rows.judged).items()
         ],
-        "checks": checks_text(study.checks),
-        "notes": [{"mark": mark, "text": text} for mark, text in texts.items()],
+        "checks": checks_text(rows.checks),
+        "notes": printed_notes,
     }
 
 
@@ -61,13 +50,13 @@ def first_sentence(caption: str) -> str:
     return _SENTENCE_END.split(caption, maxsplit=1)[0].removesuffix(".") + "."
 
 
-def row_marks(study: StudyRows) -> tuple[dict[str, str], dict[str, str]]:
-    """The notes of the judged rows, each once by its mark, and the marks of every row."""
+def row_marks(study: StudyRows) -> tuple[list[dict[str, str]], dict[str, str]]:
+    """The notes of the judged rows, each once with its mark, and the marks of every row."""
     judged = study.judged
     texts = dict.fromkeys(text for row in judged for text in notes(row))
     marks = {text: _mark(i) for i, text in enumerate(texts)}
     return (
-        {mark: text for text, mark in marks.items()},
+        [{"mark": mark, "text": text} for text, mark in marks.items()],
         {row.id: ", ".join(marks[text] for text in notes(row)) for row in judged},
     )
 

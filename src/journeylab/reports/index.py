@@ -10,7 +10,6 @@ from jinja2 import Environment, StrictUndefined
 
 from journeylab.reports.first_page import front_row, notes
 from journeylab.reports.summary import JudgedStudy
-from journeylab.reports.typeset import printed_rows
 from journeylab.wording.rows import Row
 from journeylab.wording.typography import plain
 from journeylab.wording.verdicts import (
@@ -67,7 +66,7 @@ def _study(study: JudgedStudy) -> dict[str, Any]:
         "runs": plain(len(study.records)),
         "alpha": plain(verdicts.alpha) if verdicts.M else "",
         "exploratory": verdicts.exploratory,
-        "sections": [name for name, rows in printed_rows(verdicts).items() if rows],
+        "sections": [name for name, rows in verdicts.sections.items() if rows],
         "judged": _groups(verdicts.judged),
         "checks": _groups(verdicts.checks),
         "secondary": _groups([row for row in verdicts.verdicts if not row.primary]),

@@ -36,7 +36,7 @@ def write_page(study: StudyRows, remarks: Sequence[str], folder: Path) -> None:
         "remarks": remarks,
         "width": WIDTH,
         "rows": [front_row(row, marks[row.id]) | {"source": ""} for row in study.judged],
-        "notes": [{"mark": mark, "text": text} for mark, text in notes.items()],
+        "notes": notes,
     }
     compile_pdf("judged", page, {}, folder / "page.pdf", "page.pdf")
 

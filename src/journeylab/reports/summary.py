@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from journeylab.records.runs import RunHost, RunRecord
+from journeylab.records.runs import RunHost, RunRecord, SeedRecord
 from journeylab.reports.answers import PrintedAnswer
 from journeylab.wording.rows import Row, StudyRows
 from journeylab.wording.verdicts import grouped, tally
@@ -17,7 +17,7 @@ NOTES = (
 
 
 class JudgedStudy(NamedTuple):
-    """A study: its verdicts, figures and runs.
+    """A study: its verdicts, figures and runs, and the answer to its question.
 
     ``folder`` holds its figures and tables; ``content`` and ``numbers`` are content.json and
     numbers.json of that folder. ``register`` is a hash of the study's rows as they are judged.
@@ -35,6 +35,16 @@ class JudgedStudy(NamedTuple):
     def study(self) -> str:
         """The study's id."""
         return self.verdicts.study
+
+    @property
+    def outcomes(self) -> list[SeedRecord]:
+        """How every seed of every run ended."""
+        return [outcome for run, _ in self.records for outcome in run.seeds]
+
+    @property
+    def failed(self) -> int:
+        """The number of seeds of runs that have no result."""
+        return sum(outcome.status == "failed" for outcome in self.outcomes)
 
 
 class TheoremCounts(NamedTuple):

@@ -15,9 +15,9 @@ from journeylab.config import UserError, canonical
 from journeylab.records.files import BLANK, read_json, seal, write_atomic, write_json
 from journeylab.records.runs import RunHost, RunRecord
 from journeylab.records.verdicts import Estimate
-from journeylab.reports.answers import Answer, print_answer
 from journeylab.reports.first_page import first_page, row_marks
 from journeylab.reports.numbers import with_own_keys
+from journeylab.reports.summary import JudgedStudy
 from journeylab.reports.tables import failures
 from journeylab.wording.method import method
 from journeylab.wording.numbers import extreme_text, first_digits, places, printed_numbers
@@ -36,12 +36,9 @@ STAMP = "quick run – not evidence"
 
 
 def describe(
-    verdicts: StudyRows,
+    study: JudgedStudy,
     settings: Mapping[str, Any],
-    content: Path,
-    records: Sequence[tuple[RunRecord, RunHost]],
     *,
-    authored: Answer | None = None,
     code: Mapping[str, str] = MappingProxyType({}),
     forms: Mapping[str, Iterable[str]] = MappingProxyType({}),
     plan_key: str,
@@ -49,27 +46,22 @@ def describe(
 ) -> dict[str, Any]:
     """Everything the template prints, numbers already in their printed form.
 
-    ``content`` is the folder of the study's figures and tables, and ``code`` has the addresses of
-    their code; ``authored`` is the author's answer; ``forms`` are those of numbers in the prose.
+    ``code`` has the addresses of the code of figures and tables; ``forms`` are those of numbers in
+    the prose.
     """
-    drawn = read_json(content / "content.json")
-    numbers = with_own_keys(verdicts.study, read_json(content / "numbers.json"))
+    verdicts, drawn, records = study.verdicts, study.content, study.records
+    numbers = with_own_keys(study.study, study.numbers)
     runs = [run for run, _ in records]
-    has_fairness = (content / "tables" / "fairness.json").exists()
+    tables = study.folder / "tables"
+    has_fairness = (tables / "fairness.json").exists()
     return {
-        "study": verdicts.study,
+        "study": study.study,
         "title": drawn["title"],
         "code": dict(code),
         "stamp": None if verdicts.evidence else STAMP,
         "scale": verdicts.scale,
         "seeds": seed_numbers(verdicts),
-        "first_page": first_page(
-            verdicts,
-            drawn,
-            print_answer(authored, verdicts),
-            failed=sum(seed.status == "failed" for run in runs for seed in run.seeds),
-            trained=sum(len(run.seeds) for run in runs),
-        ),
+        "first_page": first_page(study),
         "judging": method(verdicts),
         "revision": verdicts.revision,
         "amendments": list(verdicts.amendments),
@@ -77,10 +69,10 @@ def describe(
             f"{row.id.removeprefix('exp')} {earlier_text(row)}" for row in verdicts.dropped
         ],
         "registration": registration_lines(verdicts),
-        **printed_rows(verdicts, row_marks(verdicts)[1]),
+        **printed_rows(verdicts),
         "figures": drawn["figures"],
-        "tables": [read_json(content / "tables" / f"{name}.json") for name in drawn["tables"]],
-        "fairness": read_json(content / "tables" / "fairness.json") if has_fairness else None,
+        "tables": [read_json(tables / f"{name}.json") for name in drawn["tables"]],
+        "fairness": read_json(tables / "fairness.json") if has_fairness else None,
         "labels": drawn["labels"],
         "failures": failures(runs, drawn["labels"], drawn.get("arms", {})),
         "provenance": _provenance(records, anonymous=anonymous),
@@ -103,33 +95,18 @@ def describe(
     }
 
 
-def printed_rows(
-    study: StudyRows, marks: Mapping[str, str] = MappingProxyType({})
-) -> dict[str, list[dict[str, Any]]]:
-    """All rows in print: over seeds, certificates, checks of code and secondary rows.
-
-    ``marks`` are the marks of rows whose notes stand on the first page.
-    """
-    primary, secondary = study.over_seeds(), study.over_seeds(primary=False)
-    digits = places(primary), places(secondary)
-    printed = {
-        "verdicts": [_effect(row, digits[0]) for row in primary],
-        "secondary": [_effect(row, digits[1]) for row in secondary],
-        "certificates": [_certificate(row) for row in study.exact],
-        "checks": [
-            _certificate(row)
-            if row.kind == "exact"
-            else _effect(row, first_digits(row))
-            | {"value": printed_numbers(row, first_digits(row))["effect"]}
-            for row in study.checks
-        ],
-    }
-    claimed = {
-        row.id: _claimed(row, study.revision)
-        | {"marks": marks.get(row.id, ""), "end": _end(row, study)}
-        for row in study.verdicts
-    }
-    return {name: [row | claimed[row["id"]] for row in rows] for name, rows in printed.items()}
+def printed_rows(study: StudyRows) -> dict[str, list[dict[str, Any]]]:
+    """All rows in print by section, with the marks of those whose notes stand on the first page."""
+    printed, (_, marks) = {}, row_marks(study)
+    for name, rows in study.sections.items():
+        digits = places(rows)
+        printed[name] = [
+            _numbers(row, first_digits(row) if row.is_check else digits)
+            | _claimed(row, study)
+            | {"marks": marks.get(row.id, "")}
+            for row in rows
+        ]
+    return printed
 
 
 def compile_report(report: dict[str, Any], content: Path, prose: str, output: Path) -> None:
@@ -183,7 +160,10 @@ def _word(row: Estimate, of: Row) -> dict[str, Any]:
     return {"word": word, "symbol": SYMBOLS.get(word or "", "")}
 
 
-def _effect(verdict: Row, digits: int) -> dict[str, Any]:
+def _numbers(verdict: Row, digits: int) -> dict[str, Any]:
+    """The extreme value of an exact row; else its effect and interval, and those of its parts."""
+    if verdict.kind == "exact":
+        return {"value": extreme_text(verdict)}
     parts = [
         printed_numbers(part, digits)
         | _word(part, verdict)
@@ -194,7 +174,7 @@ def _effect(verdict: Row, digits: int) -> dict[str, Any]:
     if verdict.solves:  # the effect is a share of seeds, of which there is no mean
         printed["mean"] = "–"
     return printed | {
-        "id": verdict.id,
+        "value": printed["effect"],
         "failures": verdict.failures,
         "detectable": plain(verdict.detectable, 2),
         "withheld": verdict.withheld,
@@ -210,13 +190,10 @@ def _end(row: Row, study: StudyRows) -> str:
     return f"{look}{row.n} seeds, k = {row.k}"
 
 
-def _certificate(verdict: Row) -> dict[str, Any]:
-    return {"id": verdict.id, "value": extreme_text(verdict)}
-
-
-def _claimed(verdict: Row, revision: int) -> dict[str, Any]:
-    """The register's words on a row, now and in the revision before."""
+def _claimed(verdict: Row, study: StudyRows) -> dict[str, Any]:
+    """The register's words on a row, now and in the revision before, and where looks ended."""
     return _word(verdict, verdict) | {
+        "id": verdict.id,
         "unjudged": verdict.word if verdict.primary else "secondary",
         "measured": measured_text(verdict),
         "source": source_letter(verdict),
@@ -227,7 +204,8 @@ def _claimed(verdict: Row, revision: int) -> dict[str, Any]:
         "region": verdict.region_text,
         "n": plain(verdict.n),
         "note": "; ".join(verdict.notes),
-        "before": _before(verdict, revision),
+        "before": _before(verdict, study.revision),
+        "end": _end(verdict, study),
     }
 
 

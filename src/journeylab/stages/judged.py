@@ -10,7 +10,7 @@ from journeylab.claims.schema import Register
 from journeylab.claims.theorems import Theorems
 from journeylab.records.files import read_json, verify
 from journeylab.records.plans import Plan
-from journeylab.records.runs import RunHost, RunRecord, read_host, read_run
+from journeylab.records.runs import read_host, read_run
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.answers import Answer, print_answer
 from journeylab.reports.summary import JudgedStudy
@@ -19,7 +19,7 @@ from journeylab.wording.rows import StudyRows, in_planned_words
 
 
 def read_judged(call: Call) -> list[JudgedStudy]:
-    """Every study that a plan reads, in the order of the configuration.
+    """Every study that a plan reads, in the order of their numbers.
 
     The plan's inputs are ``<study>.verdicts`` and ``<study>.content``, its runs
     ``<study>/<folder of the run>``. Raises UserError for an input that is missing, damaged or of
@@ -27,44 +27,46 @@ def read_judged(call: Call) -> list[JudgedStudy]:
     """
     plan, folder = call.plan, call.file("runs")
     histories, judged, manifests = map(call.by_study, ("history", "verdicts", "manifests"))
-    register = Register.model_validate(plan.settings["register"])
-    theorems = Theorems.model_validate(plan.settings["theorems"])
-    answers = plan.settings["answers"]
+    runs = [(run.partition("/"), key) for run, key in plan.runs]
+    names = {name.partition(".")[0] for name in plan.inputs}
     studies = []
-    for name, key in plan.inputs.items():
-        study, _, kind = name.partition(".")
-        if kind != "verdicts":
-            continue
-        history = read_history(histories[study])
-        report = manifests[study].parent
-        verify(report, plan.inputs[f"{study}.content"])
-        content = read_json(report / "content.json")
-        verdicts = read_rows(judged[study], key, plan, content)
-        planned = [
-            (run.removeprefix(f"{study}/"), run_key)
-            for run, run_key in plan.runs
-            if run.startswith(f"{study}/")
-        ]
-        records = read_records(folder / study, verdicts.select(planned))
-        rows = verdicts.completed(registrations(register, study, records, history), theorems)
-        answer = Answer.model_validate(answers[study]) if answers.get(study) else None
-        studies.append(
-            JudgedStudy(
-                verdicts=rows,
-                folder=report,
-                content=content,
-                numbers=read_json(report / "numbers.json"),
-                records=records,
-                register=register_hash(register, study),
-                answer=print_answer(answer, rows),
-            )
-        )
-    return sorted(studies, key=lambda study: (len(study.study), study.study))
+    for study in sorted(names, key=lambda name: (len(name), name)):
+        of_study = {
+            "study": study,
+            "inputs": {part: plan.inputs[f"{study}.{part}"] for part in ("verdicts", "content")},
+            "runs": tuple((run, key) for (of, _, run), key in runs if of == study),
+        }
+        own, report = plan.model_copy(update=of_study), manifests[study].parent
+        studies.append(judged_study(own, judged[study], report, histories[study], folder / study))
+    return studies
 
 
-def read_records(folder: Path, runs: Mapping[str, str]) -> list[tuple[RunRecord, RunHost]]:
-    """The records of runs, which are given with their keys by their folders below a folder."""
-    return [(read_run(folder / name, key), read_host(folder / name)) for name, key in runs.items()]
+def judged_study(
+    plan: Plan, verdicts: Path, report: Path, history: Path, runs: Path
+) -> JudgedStudy:
+    """The study of a plan, whose inputs are ``verdicts`` and ``content``, from these files.
+
+    ``report`` is its drawn folder, ``runs`` the folder of its runs. Raises UserError as above.
+    """
+    study, settings = plan.study, plan.settings
+    verify(report, plan.inputs["content"])
+    content = read_json(report / "content.json")
+    rows = read_rows(verdicts, plan.inputs["verdicts"], plan, content)
+    chosen = rows.select(plan.runs)
+    records = [(read_run(runs / name, key), read_host(runs / name)) for name, key in chosen.items()]
+    register = Register.model_validate(settings["register"])
+    registered = registrations(register, study, records, read_history(history))
+    rows = rows.completed(registered, Theorems.model_validate(settings["theorems"]))
+    answer = settings["answers"][study]
+    return JudgedStudy(
+        verdicts=rows,
+        folder=report,
+        content=content,
+        numbers=read_json(report / "numbers.json"),
+        records=records,
+        register=register_hash(register, study),
+        answer=print_answer(Answer.model_validate(answer) if answer else None, rows),
+    )
 
 
 def read_rows(path: Path, key: str, plan: Plan, names: Mapping[str, Any]) -> StudyRows:

@@ -166,6 +166,16 @@ class StudyRows(StudyVerdicts):
         rows = self.judged if primary else [row for row in self.verdicts if not row.primary]
         return [row for row in rows if row.kind != "exact"]
 
+    @property
+    def sections(self) -> dict[str, list[Row]]:
+        """The rows as reports print them in detail: by what their tables have in common."""
+        return {
+            "verdicts": self.over_seeds(),
+            "secondary": self.over_seeds(primary=False),
+            "certificates": self.exact,
+            "checks": self.checks,
+        }
+
 
 def in_words(
     study: StudyVerdicts,

@@ -409,13 +409,8 @@ class WorkflowPlan:
                     read |= {f"{study}.{part}": key for part, key in plan.inputs.items()}
                     runs += [(f"{study}/{folder}", key) for folder, key in plan.runs]
         inputs: dict[str, Any] = {"inputs": read, "runs": tuple(runs)}
-        shared = {
-            **self._words(self.register),
-            "theorems": self.theorems.model_dump(mode="json"),
-            "answers": {study: self.answer(study) for study in self.covered},
-            "anonymous": self.config.anonymous,
-            "moved_on": self.moved_on if self.config.evidence == "only" else [],
-        }
+        moved_on = self.moved_on if self.config.evidence == "only" else []
+        shared = self._printed(self.register, self.covered) | {"moved_on": moved_on}
         response = {
             "response": self.response.model_dump(mode="json"),
             "scale": self.config.scale,
@@ -527,22 +522,16 @@ class WorkflowPlan:
         return {folder: each for folder, each in known.items() if folder in self.jobs(study)}
 
     def _study_plans(self, study: str) -> StudyPlans:
-        words = self._words(self.register.of(study))
+        register = self.register.of(study)
         searched = self.searches[study].printed() if study in self.searches else None
-        printed = {
-            "theorems": self.theorems.model_dump(mode="json"),
-            "answer": self.answer(study),
-            "code": self._released(study),
-            "anonymous": self.config.anonymous,
-        }
         return StudyPlans(
             study=study,
             config=self.config,
             jobs=self.jobs(study).values(),
             seeds=self.seeds(study),
             criteria=self.register.criteria(study),
-            drawn=words | {"search": searched and searched.model_dump(mode="json")},
-            printed=words | printed,
+            drawn=self._words(register) | {"search": searched and searched.model_dump(mode="json")},
+            printed=self._printed(register, [study]) | {"code": self._released(study)},
         )
 
     def _answer(self, study: str) -> dict[str, Any] | None:
@@ -574,6 +563,14 @@ class WorkflowPlan:
         known = {study: self.earlier[study] for study in register.studies if study in self.earlier}
         earlier = {study: reference.model_dump(mode="json") for study, reference in known.items()}
         return {"register": register.model_dump(mode="json"), "earlier": earlier}
+
+    def _printed(self, register: Register, studies: Iterable[str]) -> dict[str, Any]:
+        """What a report of these studies prints beside their results."""
+        return self._words(register) | {
+            "theorems": self.theorems.model_dump(mode="json"),
+            "answers": {study: self.answer(study) for study in studies},
+            "anonymous": self.config.anonymous,
+        }
 
     def _state(self, study: str, git: GitState, committed: frozenset[str] | None) -> RegisterState:
         """Commit and register, as the runs of the study record them when they begin."""

@@ -18,8 +18,8 @@ def reproducibility(
     """Questions on the runs of all studies and their judged claims, answered from the records."""
     records = [record for study in studies for record in study.records]
     runs = [run for run, _ in records]
-    seeds = sum(len(run.seeds) for run in runs)
-    failed = sum(seed.status == "failed" for run in runs for seed in run.seeds)
+    seeds = sum(len(study.outcomes) for study in studies)
+    failed = sum(study.failed for study in studies)
     minutes = sum(host.cost.cpu_seconds for _, host in records) / 60
     states = Counter(row.registration.text for row in judged if row.registration)
     engines = sorted({f"{run.engine} on {run.device}, threads: {run.threads}" for run in runs})
@@ -92,7 +92,7 @@ def _printed_minutes(minutes: float) -> str:
 def _seeds(study: JudgedStudy) -> str:
     """The seeds of a study, as first to last; empty where nothing has seeds."""
     looks = f" ({seed_numbers(study.verdicts)} for each claim)" if study.verdicts.looks else ""
-    seeds = sorted({seed.seed for run, _ in study.records for seed in run.seeds})
+    seeds = sorted({outcome.seed for outcome in study.outcomes})
     return f"{seeds[0]} to {seeds[-1]}{looks}" if seeds else ""
 
 
@@ -108,7 +108,7 @@ def runs_table(studies: Sequence[JudgedStudy], *, anonymous: bool) -> Table:
             "Revision": plain(study.verdicts.revision),
             "Tails": plain(study.verdicts.M),
             "Runs": plain(len(runs)),
-            "Failed": plain(sum(s.status == "failed" for run in runs for s in run.seeds)),
+            "Failed": plain(study.failed),
             "CPU-min": plain(round(sum(host.cost.cpu_seconds for host in hosts) / 60, 1)),
             "Register": study.register,
         }
