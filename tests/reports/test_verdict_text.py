@@ -7,7 +7,7 @@ import pytest
 
 from journeylab.claims.regions import Region
 from journeylab.records.verdicts import Earlier, Registration
-from journeylab.wording.effects import run_text
+from journeylab.wording.effects import Names
 from journeylab.wording.numbers import places, printed_numbers
 from journeylab.wording.rows import COARSE, SATURATED, StudyRows
 from journeylab.wording.verdicts import (
@@ -233,10 +233,10 @@ def test_an_explanation_of_solving_seeds_speaks_of_shares(trained):
 
 
 def test_a_run_prints_by_its_labels_and_leaves_out_an_empty_one():
-    labels, arms = {"B": "B (MLM)"}, {"7a": "all templates", "native": ""}
-    assert run_text("7a", "B", labels, arms) == "B (MLM), all templates"
-    assert run_text("native", "B", labels, arms) == "B (MLM)"
-    assert run_text("7b", "C", labels, arms) == "C, 7b"
+    names = Names({"B": "B (MLM)"}, {"7a": "all templates", "native": ""})
+    assert names.run("7a/B") == "B (MLM), all templates"
+    assert names.run("native/B") == "B (MLM)"
+    assert names.run("7b/C") == "C, 7b"
 
 
 def test_the_seeds_of_sequential_looks_are_a_range_where_rows_differ():

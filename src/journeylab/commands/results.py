@@ -22,6 +22,7 @@ from journeylab.records.runs import RunHost, RunRecord, find_runs, read_host, re
 from journeylab.records.stages import output_path
 from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.answers import print_answer, read_answer
+from journeylab.wording.effects import Names
 from journeylab.wording.rows import StudyRows, in_words, recorded_rows
 from journeylab.workflow.planning import WorkflowPlan
 
@@ -78,8 +79,7 @@ def judged_rows(
 
     And folder, record and host record of these runs.
     """
-    claims, printed = register.claims_of(study), printed_names(study)
-    rows = in_words(read_verdicts(root, study), claims, printed.labels, printed.arms)
+    rows = in_words(read_verdicts(root, study), register.claims_of(study), _names(study))
     records = list(judged_records(root, rows))
     history = read_history(root / "plans" / study / HISTORY)
     runs = [(run, host) for _, run, host in records]
@@ -92,8 +92,12 @@ def reference_rows(study: str, register: Register, theorems: Theorems) -> StudyR
     known = read_reference(path) if path.exists() else None
     if known is None or known.revision != claims.revision:
         return None
+    return recorded_rows(known, claims, _names(study)).completed({}, theorems)
+
+
+def _names(study: str) -> Names:
     printed = printed_names(study)
-    return recorded_rows(known, claims, printed.labels, printed.arms).completed({}, theorems)
+    return Names(printed.labels, printed.arms)
 
 
 def answer_text(rows: StudyRows) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from journeylab.config import Measured, Search, same_values
 from journeylab.plotting.results import StudyResults, Table
 from journeylab.records.searches import CurvePoint, PrintedSearch, SearchPoint
-from journeylab.wording.effects import run_text
+from journeylab.wording.effects import Names
 from journeylab.wording.typography import short
 from journeylab.wording.verdicts import capital, listed
 
@@ -64,9 +64,8 @@ def tabulate_search(results: StudyResults, searched: PrintedSearch) -> Table:
     """
     search, trials = searched.search, searched.trials
     settings = _settings(search)
-    rows = []
+    rows, names = [], Names(results.labels, results.arms)
     for run, chosen in searched.choices.items():
-        arm, _, variant = run.partition("/")
         used = searched.in_use.get(run)
         same = used is not None and same_values(chosen.values, used)
         steps = next(each.steps for each in trials if each.folder == chosen.folder)
@@ -79,7 +78,7 @@ def tabulate_search(results: StudyResults, searched: PrintedSearch) -> Table:
         gate = _value(chosen.gate) + _mark(search, chosen)
         rows.append(
             {
-                "Run": run_text(arm, variant, results.labels, results.arms),
+                "Run": names.run(run),
                 "Chosen": _point(search, chosen.values),
                 "Value": _value(chosen.mean),
                 **({"Gate": gate} if search.gate else {}),

@@ -29,7 +29,7 @@ class JudgedStudy(NamedTuple):
     numbers: Mapping[str, Any]
     records: Sequence[tuple[RunRecord, RunHost]]
     register: str
-    answer: PrintedAnswer = PrintedAnswer("")
+    answer: PrintedAnswer
 
     @property
     def study(self) -> str:

@@ -5,10 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from journeylab.config import Labels
 from journeylab.plotting.results import Table
 from journeylab.records.runs import RunRecord
-from journeylab.wording.effects import run_text
+from journeylab.wording.effects import Names
 from journeylab.wording.names import StudyNames
 from journeylab.wording.numbers import extreme_text, places, printed_numbers
 from journeylab.wording.rows import Row, StudyRows
@@ -77,12 +76,12 @@ def fairness(runs: Sequence[RunRecord], names: StudyNames) -> Table | None:
     return Table(frame, tuple(frame.columns[2:]), {}, "Fairness table.", notes)
 
 
-def failures(runs: Sequence[RunRecord], labels: Labels, arms: Labels) -> list[dict[str, str]]:
+def failures(runs: Sequence[RunRecord], names: Names) -> list[dict[str, str]]:
     """The failed seeds of every run, by its printed name: a line for each kind of reason."""
     seeds: dict[tuple[str, str], list[str]] = {}
     steps: dict[tuple[str, str], list[int]] = {}
     for run in runs:
-        name = run_text(run.arm, run.variant, labels, arms)
+        name = names.run(f"{run.arm}/{run.variant}")
         for seed in (seed for seed in run.seeds if seed.status == "failed"):
             reason, _, step = (seed.reason or "not recorded").partition(" at step ")
             seeds.setdefault((name, reason), []).append(str(seed.seed))

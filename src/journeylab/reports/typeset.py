@@ -19,6 +19,7 @@ from journeylab.reports.first_page import first_page, row_marks
 from journeylab.reports.numbers import with_own_keys
 from journeylab.reports.summary import JudgedStudy
 from journeylab.reports.tables import failures
+from journeylab.wording.effects import Names
 from journeylab.wording.method import method
 from journeylab.wording.numbers import extreme_text, first_digits, places, printed_numbers
 from journeylab.wording.rows import Row, StudyRows
@@ -74,7 +75,7 @@ def describe(
         "tables": [read_json(tables / f"{name}.json") for name in drawn["tables"]],
         "fairness": read_json(tables / "fairness.json") if has_fairness else None,
         "labels": drawn["labels"],
-        "failures": failures(runs, drawn["labels"], drawn.get("arms", {})),
+        "failures": failures(runs, Names(drawn["labels"], drawn["arms"])),
         "provenance": _provenance(records, anonymous=anonymous),
         "timings": {
             f"{run.arm}/{run.variant}": {
@@ -200,7 +201,7 @@ def _claimed(verdict: Row, study: StudyRows) -> dict[str, Any]:
         # the first page names the theorems of judged rows
         "theorem": "" if verdict.primary else verdict.about.name,
         "statement": verdict.statement,
-        "cites": verdict.cites if verdict.source == "document" else "",
+        "cites": verdict.cites,
         "region": verdict.region_text,
         "n": plain(verdict.n),
         "note": "; ".join(verdict.notes),

@@ -22,6 +22,7 @@ from journeylab.records.searches import PrintedSearch
 from journeylab.reports.draw import DRAWN, draw_results
 from journeylab.stages.judged import read_rows
 from journeylab.stages.running import Call
+from journeylab.wording.effects import Names
 
 
 def run(call: Call) -> None:
@@ -32,8 +33,8 @@ def run(call: Call) -> None:
     folder_of_runs = call.file("runs")
     table = read_table(measurements, plan.inputs["measurements"])
     names = catalogue.printed_names(plan.study)
-    in_print = {"labels": names.labels, "arms": names.arms}
-    judged = read_rows(verdicts, plan.inputs["verdicts"], plan, in_print)
+    of_runs = Names(names.labels, names.arms)
+    judged = read_rows(verdicts, plan.inputs["verdicts"], plan, of_runs)
     origin = read_origin(verdicts)
     if origin is None or origin.inputs["measurements"] != sha256(measurements):
         raise UserError(

@@ -1,8 +1,6 @@
 """The verdicts, figures and records of all studies: input of the stages that join studies."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from journeylab.claims.hashes import register_hash
 from journeylab.claims.registration import read_history, registrations
@@ -15,6 +13,7 @@ from journeylab.records.verdicts import StudyVerdicts
 from journeylab.reports.answers import Answer, print_answer
 from journeylab.reports.summary import JudgedStudy
 from journeylab.stages.running import Call
+from journeylab.wording.effects import Names
 from journeylab.wording.rows import StudyRows, in_planned_words
 
 
@@ -51,7 +50,8 @@ def judged_study(
     study, settings = plan.study, plan.settings
     verify(report, plan.inputs["content"])
     content = read_json(report / "content.json")
-    rows = read_rows(verdicts, plan.inputs["verdicts"], plan, content)
+    names = Names(content["labels"], content["arms"])
+    rows = read_rows(verdicts, plan.inputs["verdicts"], plan, names)
     chosen = rows.select(plan.runs)
     records = [(read_run(runs / name, key), read_host(runs / name)) for name, key in chosen.items()]
     register = Register.model_validate(settings["register"])
@@ -69,10 +69,7 @@ def judged_study(
     )
 
 
-def read_rows(path: Path, key: str, plan: Plan, names: Mapping[str, Any]) -> StudyRows:
-    """The verdicts of a study with the words of the register of a plan.
-
-    ``names`` holds the printed names of variants and arms as ``labels`` and ``arms``.
-    """
+def read_rows(path: Path, key: str, plan: Plan, names: Names) -> StudyRows:
+    """The verdicts of a study with the words of the register of a plan."""
     verdicts = StudyVerdicts.model_validate(read_json(path, key))
     return in_planned_words(verdicts, plan.settings, names)

@@ -19,6 +19,7 @@ from journeylab.config import build, canonical, leaves
 from journeylab.records import files, runs
 from journeylab.records.plans import plan_key, read_plan
 from journeylab.records.verdicts import StudyVerdicts
+from journeylab.wording.effects import Names
 from journeylab.wording.rows import StudyRows, in_planned_words
 from journeylab.wording.verdicts import checks_text, meaning, sentence, tally
 
@@ -144,7 +145,9 @@ def read_study(root: Path, study: str) -> StudyRows | None:
         return None
     verdicts = build(StudyVerdicts, files.read_json(path), str(path))
     settings = read_plan(planned, "typeset").settings
-    return in_planned_words(verdicts, settings, _content(root, study))
+    content = _content(root, study)
+    names = Names(content.get("labels", {}), content.get("arms", {}))
+    return in_planned_words(verdicts, settings, names)
 
 
 def _content(root: Path, study: str) -> dict[str, Any]:

@@ -26,14 +26,13 @@ class Names(NamedTuple):
         return self.measures[name].label if name in self.measures else name
 
     def run(self, run: str) -> str:
-        """A run ``arm/variant`` in print: the label of its variant, then of its arm."""
+        """A run ``arm/variant`` in print: the labels of its variant and arm that are not empty."""
         arm, _, variant = run.rpartition("/")
-        return run_text(arm, variant, self.variants, self.arms)
+        return _joined(self.variants.get(variant, variant), self.arms.get(arm, arm))
 
 
-def run_text(arm: str, variant: str, labels: Labels, arms: Labels) -> str:
-    """A run in print: the label of its variant, then of its arm; empty labels are left out."""
-    return _joined(labels.get(variant, variant), arms.get(arm, arm))
+UNNAMED = Names()
+"""All print as their keys."""
 
 
 def region_text(claim: Criterion) -> str:

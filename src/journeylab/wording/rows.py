@@ -5,7 +5,6 @@ The judge knows no words (:mod:`journeylab.records.verdicts`); every stage that 
 
 import math
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field
@@ -17,9 +16,10 @@ from journeylab.claims.reference import Reference
 from journeylab.claims.regions import Region
 from journeylab.claims.schema import APART, Claim, Kind, Register, StudyClaims
 from journeylab.claims.theorems import Theorems
-from journeylab.config import Labels, UserError
+from journeylab.config import UserError
 from journeylab.records.verdicts import Earlier, Estimate, Registration, StudyVerdicts, Verdict
 from journeylab.wording.effects import (
+    UNNAMED,
     Names,
     effect_text,
     gate_failed,
@@ -180,16 +180,15 @@ class StudyRows(StudyVerdicts):
 def in_words(
     study: StudyVerdicts,
     claims: StudyClaims,
-    labels: Labels = MappingProxyType({}),
-    arms: Labels = MappingProxyType({}),
+    names: Names = UNNAMED,
     earlier: Reference | None = None,
 ) -> StudyRows:
     """The verdicts of a study with the words of its register.
 
-    ``labels`` and ``arms`` are the printed names of variants and arms, ``earlier`` are the outcomes
-    of the revision before. Raises UserError for a verdict on a row that is not registered.
+    ``names`` are the printed names of variants and arms, ``earlier`` are the outcomes of the
+    revision before. Raises UserError for a verdict on a row that is not registered.
     """
-    names = Names(labels, arms, claims.measures)
+    names = names._replace(measures=claims.measures)
     registered = {claim.id: claim for claim in claims.claims}
     known = earlier.claims if earlier else {}
     before = {name: Earlier(id=name, **dict(row)) for name, row in known.items()}
@@ -217,12 +216,7 @@ def in_words(
     )
 
 
-def recorded_rows(
-    known: Reference,
-    claims: StudyClaims,
-    labels: Labels = MappingProxyType({}),
-    arms: Labels = MappingProxyType({}),
-) -> StudyRows:
+def recorded_rows(known: Reference, claims: StudyClaims, names: Names = UNNAMED) -> StudyRows:
     """The outcomes of a reference in words; what references do not keep is None or 0."""
     outcomes = known.claims
     unknown = dict.fromkeys(("mean", "tail", "k", "detectable"))
@@ -240,25 +234,19 @@ def recorded_rows(
     )
     of_study = {name: getattr(known, name) for name in ("study", "scale", "seeds", "revision")}
     study = StudyVerdicts(**of_study, evidence=True, alpha=0, M=0, verdicts=verdicts)
-    rows = in_words(study, claims, labels, arms)
+    rows = in_words(study, claims, names)
     withheld = [
         row.model_copy(update={"withheld": outcomes[row.id].withheld}) for row in rows.verdicts
     ]
     return rows.model_copy(update={"verdicts": tuple(withheld)})
 
 
-def in_planned_words(
-    study: StudyVerdicts, settings: Mapping[str, Any], names: Mapping[str, Labels]
-) -> StudyRows:
-    """The same with the words in the settings of a plan that prints them.
-
-    ``names`` holds the printed names of variants and arms as ``labels`` and ``arms``.
-    """
+def in_planned_words(study: StudyVerdicts, settings: Mapping[str, Any], names: Names) -> StudyRows:
+    """The same with the words in the settings of a plan that prints them."""
     register = Register.model_validate(settings["register"])
     earlier = settings["earlier"].get(study.study)
     known = None if earlier is None else Reference.model_validate(earlier)
-    claims = register.claims_of(study.study)
-    return in_words(study, claims, names.get("labels", {}), names.get("arms", {}), known)
+    return in_words(study, register.claims_of(study.study), names, known)
 
 
 def _row(
