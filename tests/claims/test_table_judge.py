@@ -219,3 +219,18 @@ def test_the_chance_of_a_decision_is_that_of_simulated_seeds(tmp_path):
     boundary = schedule(of.register, of.claims).level(16).k - 1
     decided = (against <= boundary) | (16 - against <= boundary)
     assert asked.open["t.1"] == pytest.approx(decided.mean(), abs=0.03)
+
+
+def test_the_chance_counts_seeds_at_the_margin_as_the_judge_does(tmp_path):
+    """In floats 0.57 − 0.55 is below 0.02, and 0.52 − 0.5 above it."""
+    claims, others = CLAIMS.replace("above: 0.01", "above: 0.02"), lines()
+    others = [row for row in others if ",accuracy,test" not in row]
+    chances = set()
+    for svm, tree in ((0.57, 0.55), (0.52, 0.5)):
+        better = [0.0] * 3 + [n / 100 for n in range(1, 10)]
+        rows = [f"svm,{n},accuracy,test,,{svm + more}" for n, more in enumerate(better)]
+        rows += [f"tree,{n},accuracy,test,,{tree}" for n in range(12)]
+        asked = further(tmp_path, [*rows, *others], claims)
+        assert asked is not None
+        chances.add(asked.open["t.1"])
+    assert len(chances) == 1

@@ -88,8 +88,10 @@ def further_seeds(of: TableClaims, table: pd.DataFrame, source: str) -> Further 
         runs, following = list(record.goes_on), of.looks[record.number : record.number + 1]
         still_open, cell_values = {}, CellValues(numbered.table, claims.measures)
         for row in record.open if following else ():
-            values = [cell_values.read(term, taken) for term in over[row].terms]
-            still_open[row] = decided_at(over[row], plan, values, following[0])
+            claim = over[row]
+            terms = (cell_values.measured(term, taken) for term in claim.terms)
+            values = [term.at(*claim.claimed.ends) for term in terms]
+            still_open[row] = decided_at(claim, plan, values, following[0])
     if not following or not still_open:
         return None
     seeds = list(numbered.seeds[: following[0]])
