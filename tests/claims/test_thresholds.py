@@ -20,9 +20,12 @@ def words(judge, runs, effect, *regions, **options):
     return [verdict.verdict for verdict in judge(filled, rows, **options).verdicts]
 
 
-@pytest.mark.parametrize(("x", "y"), [(0.57, 0.55), (0.52, 0.5), (1.0, 0.98), (0.02, 0.0)])
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [(0.57, 0.55), (0.52, 0.5), (1.0, 0.98), (0.02, 0.0), (0.0008, -0.0192), (0.0192, -0.0008)],
+)
 def test_a_difference_at_a_margin_decides_nothing(judge, x, y):
-    """In floats 0.57 − 0.55 is below 0.02, and 0.52 − 0.5 above it."""
+    """In floats 0.57 − 0.55 is below 0.02, and 0.52 − 0.5 above it; the larger value rounds."""
     regions = [{"above": 0.02}, {"below": 0.02}, {"inside": [-0.02, 0.02]}]
     assert words(judge, {"a/a": x, "a/b": y}, DIFFERENCE, *regions) == ["inconclusive"] * 3
     solving = [{"solves": {"at_least": 0.02}}, {"solves": {"above": 0.02}}]
