@@ -396,6 +396,7 @@ def _absent(claim: Criterion, values: Sequence[Values]) -> list[str]:
 
 
 EDGE, SHARE = 0.01, (0.0, 1.0)
+"""How near to an end of its range a median is at the floor or ceiling, and the range of a share."""
 
 
 def _saturations(claim: Criterion, study: _Study, n: int) -> Iterator[Saturation]:

@@ -74,7 +74,7 @@ class Gate(Measured):
     at_least: Annotated[float, Field(ge=-MOST, le=MOST), AsNumber]
 
     def passed(self, mean: float | None) -> bool:
-        """Whether a mean reaches the gate, up to single precision; None, of a failed trial, not."""
+        """Whether a mean reaches the gate, up to single precision; a failed trial has no mean."""
         return mean is not None and (
             mean >= self.at_least or math.isclose(mean, self.at_least, rel_tol=1e-6)
         )

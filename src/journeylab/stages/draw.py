@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from journeylab import catalogue
+from journeylab.claims.schema import Register
 from journeylab.config import UserError
 from journeylab.plotting import StudyResults, read_trials
 from journeylab.records.evidence import CURVES
@@ -34,7 +35,8 @@ def run(call: Call) -> None:
     table = read_table(measurements, plan.inputs["measurements"])
     names = catalogue.printed_names(plan.study)
     of_runs = Names(names.labels, names.arms)
-    judged = read_rows(verdicts, plan.inputs["verdicts"], plan, of_runs)
+    register = Register.model_validate(plan.settings["register"])
+    judged = read_rows(verdicts, plan, register, of_runs)
     origin = read_origin(verdicts)
     if origin is None or origin.inputs["measurements"] != sha256(measurements):
         raise UserError(

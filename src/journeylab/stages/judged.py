@@ -26,6 +26,7 @@ def read_judged(call: Call) -> list[JudgedStudy]:
     """
     plan, folder = call.plan, call.file("runs")
     histories, judged, manifests = map(call.by_study, ("history", "verdicts", "manifests"))
+    register = Register.model_validate(plan.settings["register"])
     runs = [(run.partition("/"), key) for run, key in plan.runs]
     names = {name.partition(".")[0] for name in plan.inputs}
     studies = []
@@ -35,26 +36,27 @@ def read_judged(call: Call) -> list[JudgedStudy]:
             "inputs": {part: plan.inputs[f"{study}.{part}"] for part in ("verdicts", "content")},
             "runs": tuple((run, key) for (of, _, run), key in runs if of == study),
         }
-        own, report = plan.model_copy(update=of_study), manifests[study].parent
-        studies.append(judged_study(own, judged[study], report, histories[study], folder / study))
+        own = plan.model_copy(update=of_study)
+        files = judged[study], manifests[study].parent, histories[study], folder / study
+        studies.append(judged_study(own, register, *files))
     return studies
 
 
 def judged_study(
-    plan: Plan, verdicts: Path, report: Path, history: Path, runs: Path
+    plan: Plan, register: Register, verdicts: Path, report: Path, history: Path, runs: Path
 ) -> JudgedStudy:
     """The study of a plan, whose inputs are ``verdicts`` and ``content``, from these files.
 
-    ``report`` is its drawn folder, ``runs`` the folder of its runs. Raises UserError as above.
+    ``register`` is that of the plan, ``report`` the drawn folder, ``runs`` the folder of the runs.
+    Raises UserError as above.
     """
     study, settings = plan.study, plan.settings
     verify(report, plan.inputs["content"])
     content = read_json(report / "content.json")
     names = Names(content["labels"], content["arms"])
-    rows = read_rows(verdicts, plan.inputs["verdicts"], plan, names)
+    rows = read_rows(verdicts, plan, register, names)
     chosen = rows.select(plan.runs)
     records = [(read_run(runs / name, key), read_host(runs / name)) for name, key in chosen.items()]
-    register = Register.model_validate(settings["register"])
     registered = registrations(register, study, records, read_history(history))
     rows = rows.completed(registered, Theorems.model_validate(settings["theorems"]))
     answer = settings["answers"][study]
@@ -69,7 +71,7 @@ def judged_study(
     )
 
 
-def read_rows(path: Path, key: str, plan: Plan, names: Names) -> StudyRows:
-    """The verdicts of a study with the words of the register of a plan."""
-    verdicts = StudyVerdicts.model_validate(read_json(path, key))
-    return in_planned_words(verdicts, plan.settings, names)
+def read_rows(path: Path, plan: Plan, register: Register, names: Names) -> StudyRows:
+    """The verdicts of the study of a plan, in the words of its register."""
+    verdicts = StudyVerdicts.model_validate(read_json(path, plan.inputs["verdicts"]))
+    return in_planned_words(verdicts, register, plan.settings, names)

@@ -1,6 +1,7 @@
 """Typeset a study's report."""
 
 from journeylab import catalogue
+from journeylab.claims.schema import Register
 from journeylab.config import UserError
 from journeylab.records.files import MANIFEST, read_origin, sha256
 from journeylab.records.repair import remake
@@ -18,7 +19,8 @@ def run(call: Call) -> None:
     """
     plan = call.plan
     verdicts, content = call.file("verdicts"), call.file("manifest").parent
-    study = judged_study(plan, verdicts, content, call.file("history"), call.file("runs"))
+    register = Register.model_validate(plan.settings["register"])
+    study = judged_study(plan, register, verdicts, content, call.file("history"), call.file("runs"))
     drawn = read_origin(content / MANIFEST)
     if drawn is None or drawn.inputs["verdicts"] != sha256(verdicts):
         raise UserError(

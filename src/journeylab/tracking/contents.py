@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from journeylab.claims.schema import Register
 from journeylab.config import build, canonical, leaves
 from journeylab.records import files, runs
 from journeylab.records.plans import plan_key, read_plan
@@ -147,7 +148,8 @@ def read_study(root: Path, study: str) -> StudyRows | None:
     settings = read_plan(planned, "typeset").settings
     content = _content(root, study)
     names = Names(content.get("labels", {}), content.get("arms", {}))
-    return in_planned_words(verdicts, settings, names)
+    register = Register.model_validate(settings["register"])
+    return in_planned_words(verdicts, register, settings, names)
 
 
 def _content(root: Path, study: str) -> dict[str, Any]:

@@ -241,9 +241,10 @@ def recorded_rows(known: Reference, claims: StudyClaims, names: Names = UNNAMED)
     return rows.model_copy(update={"verdicts": tuple(withheld)})
 
 
-def in_planned_words(study: StudyVerdicts, settings: Mapping[str, Any], names: Names) -> StudyRows:
-    """The same with the words in the settings of a plan that prints them."""
-    register = Register.model_validate(settings["register"])
+def in_planned_words(
+    study: StudyVerdicts, register: Register, settings: Mapping[str, Any], names: Names
+) -> StudyRows:
+    """The same with the register and the earlier outcomes in the settings of a plan."""
     earlier = settings["earlier"].get(study.study)
     known = None if earlier is None else Reference.model_validate(earlier)
     return in_words(study, register.claims_of(study.study), names, known)
